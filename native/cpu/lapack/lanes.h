@@ -18,18 +18,21 @@ class Lanes {
   E* data() { return elements_.data(); }
 
   /// From or to those of number `first` on, which have these rows and columns, or are transposed.
+  /// `count`: how many these are; lanes behind them have the last one.
   template <class Given>
-  void take(const Batch<Given>& matrices, int64_t first, bool transposes = false) {
+  void take(const Batch<Given>& matrices, int64_t first, bool transposes = false,
+            int64_t count = kMostLanes) {
     each(
-        matrices, first, transposes,
+        matrices, first, count, transposes,
         [](E* ours, int64_t ours_step, const E* given, int64_t step) {
           transpose_block(words(ours), ours_step, words(given), step);
         },
         [](E& ours, const E& given) { ours = given; });
   }
-  void give(const Batch<E>& matrices, int64_t first, bool transposes = false) {
+  void give(const Batch<E>& matrices, int64_t first, bool transposes = false,
+            int64_t count = kMostLanes) {
     each(
-        matrices, first, transposes,
+        matrices, first, count, transposes,
         [](E* ours, int64_t ours_step, E* wanted, int64_t step) {
           transpose_block(words(wanted), step, words(ours), ours_step);
         },
@@ -50,10 +53,10 @@ class Lanes {
 
   /// `move_block` moves the same kSide elements of as many matrices, which lie `step` apart.
   template <class Other, class MoveBlock, class Move>
-  void each(const Batch<Other>& matrices, int64_t first, bool transposes,
+  void each(const Batch<Other>& matrices, int64_t first, int64_t count, bool transposes,
             const MoveBlock& move_block, const Move& move) {
     Other* starts[kMostLanes];
-    for (int64_t l = 0; l < lanes_; ++l) starts[l] = matrices[first + l].data;
+    for (int64_t l = 0; l < lanes_; ++l) starts[l] = matrices[first + std::min(l, count - 1)].data;
     const int64_t step = lanes_ > 1 ? starts[1] - starts[0] : 0, lanes = lanes_;
     // Of exchanges there are as many lanes as of elements, which may be wider: fewer than a side.
     bool is_regular = kSide > 0 && lanes % std::max<int64_t>(kSide, 1) == 0;
@@ -101,6 +104,20 @@ template <class T>
 int64_t count_in_lanes(int64_t begin, int64_t end, int64_t rows, int64_t columns) {
   const int64_t lanes = lane_factors<T>().lanes;
   return are_tiny(rows, columns) ? (end - begin) / lanes * lanes : 0;
+}
+
+/// Calls several(first, count) for groups of so many of the matrices [begin, end), the last of
+/// which may overlap the one before or be smaller; one(number) for those that are bits of the
+/// result.
+template <class Several, class One>
+void in_groups(int64_t begin, int64_t end, int64_t lanes, const Several& several, const One& one) {
+  for (int64_t next = begin; next < end; next += lanes) {
+    const int64_t first = std::max(begin, std::min(next, end - lanes));
+    const int64_t count = std::min(lanes, end - first);
+    const uint32_t left = several(first, count);
+    for (int64_t l = 0; left != 0 && l < count; ++l)
+      if (left >> l & 1) one(first + l);
+  }
 }
 
 }  // namespace flambeau::cpu::lapack

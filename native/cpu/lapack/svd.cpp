@@ -1,4 +1,6 @@
 #include "cpu/lapack/bidiagonal.h"
+#include "cpu/lapack/lane_rotations.h"
+#include "cpu/lapack/lanes.h"
 #include "cpu/lapack/matrices.h"
 #include "kernels/linalg_spectral.h"
 
@@ -56,6 +58,59 @@ class Solver {
   Scratch<Real<T>> real_work_;
   Scratch<int> integers_;
 };
+
+/// Tiny real matrices as many at once as a register has lanes.
+template <class T>
+class Rotations {
+ public:
+  Rotations(int64_t m, int64_t n, bool with_vectors)
+      : long_(std::max(m, n)),
+        short_(std::min(m, n)),
+        is_wide_(m < n),
+        elements_(lanes(), long_, short_),
+        numbers_(lanes(), short_, 1),
+        vectors_(lanes(), with_vectors ? short_ : 0, with_vectors ? short_ : 0) {}
+  static int64_t lanes() { return lane_rotations<T>().lanes; }
+  /// Of so many from number `first` on; `left` and `right`, both or neither, are wanted, too.
+  /// Returns the bits of those of which nothing was found.
+  uint32_t operator()(const Batch<const T>& given, int64_t first, int64_t count,
+                      const Batch<T>& values, const Batch<T>* left, const Batch<T>* right) {
+    elements_.take(given, first, is_wide_, count);
+    const uint32_t failed = lane_rotations<T>().singular(
+        long_, short_, elements_.data(), numbers_.data(), left ? vectors_.data() : nullptr);
+    numbers_.give(values, first, false, count);
+    if (left) {
+      (is_wide_ ? vectors_ : elements_).give(*left, first, false, count);
+      (is_wide_ ? elements_ : vectors_).give(*right, first, true, count);
+    }
+    return failed;
+  }
+
+ private:
+  int64_t long_, short_;
+  bool is_wide_;
+  Lanes<T> elements_, numbers_, vectors_;
+};
+
+/// one(number) for all matrices of [begin, end) but those that rotations decompose.
+template <class T, class One>
+void rotate_or(const Batch<const T>& given, const Batch<Real<T>>& values, const Batch<T>* left,
+               const Batch<T>* right, int64_t begin, int64_t end, const One& one) {
+  const int64_t m = given.rows(), n = given.columns(), k = std::min(m, n);
+  if constexpr (!kIsComplex<T>) {
+    const bool is_reduced = !left || (left->columns() == k && right->rows() == k);
+    if (k > 0 && std::max(m, n) <= kRotated && is_reduced) {
+      Rotations<T> rotate(m, n, left != nullptr);
+      return in_groups(
+          begin, end, rotate.lanes(),
+          [&](int64_t first, int64_t count) {
+            return rotate(given, first, count, values, left, right);
+          },
+          one);
+    }
+  }
+  for (; begin < end; ++begin) one(begin);
+}
 
 /// Of a matrix without elements every orthonormal basis will do.
 template <class T>
@@ -133,14 +188,16 @@ void decompose(const char* op, const Tensor& U, const Tensor& S, const Tensor& V
     Solver<T> solve(vectors, m, n);
     Scratch<T> scratch, scratch_left, scratch_right;
     Scratch<Real<T>> scratch_values;
-    for (int64_t b = begin; b < end; ++b) {
+    const Batch<T>*const u_wanted = left ? &*left : nullptr, *const vh_wanted =
+                                                                 right ? &*right : nullptr;
+    rotate_or<T>(given, found, u_wanted, vh_wanted, begin, end, [&](int64_t b) {
       // LAPACK would seek their vectors for ever.
       if (is_infinite(op, b, given[b])) {
         set_nan(found[b]);
-        if (!left) continue;
+        if (!left) return;
         set_nan((*left)[b]);
         set_nan((*right)[b]);
-        continue;
+        return;
       }
       const Matrix<T> matrix{scratch.of(m * n), m, n, 1, std::max<int64_t>(m, 1)};
       copy<T>(given[b], matrix);
@@ -154,14 +211,14 @@ void decompose(const char* op, const Tensor& U, const Tensor& S, const Tensor& V
                                u ? u->step() : 1, vh ? vh->data() : nullptr, vh ? vh->step() : 1);
       check_success(op, failed, b, given[b]);
       values.finish();
-      if (!left) continue;
+      if (!left) return;
       u->finish();
       vh->finish();
       if (k == 0) {
         set_identity((*left)[b]);
         set_identity((*right)[b]);
       }
-    }
+    });
   });
 }
 

@@ -1,7 +1,8 @@
 #include <cmath>
 
 #include "cpu/lapack/blocks.h"
-#include "cpu/lapack/matrices.h"
+#include "cpu/lapack/lane_rotations.h"
+#include "cpu/lapack/lanes.h"
 #include "cpu/lapack/scaling.h"
 #include "cpu/lapack/tridiagonal.h"
 #include "cpu/lapack/tridiagonal_form.h"
@@ -158,6 +159,54 @@ void check_converged(const char* op, int64_t matrix, int failed) {
         " off-diagonal elements of an intermediate form did not become zero");
 }
 
+/// Tiny real matrices as many at once as a register has lanes.
+template <class T>
+class Rotations {
+ public:
+  Rotations(int64_t n, bool lower, bool with_vectors)
+      : n_(n),
+        lower_(lower),
+        elements_(lanes(), n, n),
+        numbers_(lanes(), n, 1),
+        vectors_(lanes(), with_vectors ? n : 0, with_vectors ? n : 0) {}
+  static int64_t lanes() { return lane_rotations<T>().lanes; }
+  /// Of so many from number `first` on; `vectors` may be null. Returns the bits of those of which
+  /// nothing was found.
+  uint32_t operator()(const Batch<const T>& given, int64_t first, int64_t count,
+                      const Batch<T>& values, const Batch<T>* vectors) {
+    elements_.take(given, first, lower_, count);
+    const uint32_t left = lane_rotations<T>().symmetric(n_, elements_.data(), numbers_.data(),
+                                                        vectors ? vectors_.data() : nullptr);
+    numbers_.give(values, first, false, count);
+    if (vectors) vectors_.give(*vectors, first, false, count);
+    return left;
+  }
+
+ private:
+  int64_t n_;
+  bool lower_;
+  Lanes<T> elements_, numbers_, vectors_;
+};
+
+/// one(number) for all matrices of [begin, end) but those that rotations decompose.
+template <class T, class One>
+void rotate_or(const Batch<const T>& given, bool lower, const Batch<Real<T>>& values,
+               const Batch<T>* vectors, int64_t begin, int64_t end, const One& one) {
+  const int64_t n = given.rows();
+  if constexpr (!kIsComplex<T>) {
+    if (n <= kRotated) {
+      Rotations<T> rotate(n, lower, vectors != nullptr);
+      return in_groups(
+          begin, end, rotate.lanes(),
+          [&](int64_t first, int64_t count) {
+            return rotate(given, first, count, values, vectors);
+          },
+          one);
+    }
+  }
+  for (; begin < end; ++begin) one(begin);
+}
+
 constexpr int64_t kLarge = 10;  // rows
 
 template <class T>
@@ -191,18 +240,19 @@ void decompose(const char* op, const Tensor& values, const Tensor& vectors, cons
   const Batch<Real<T>> found(values, 1);
   const Batch<T> wanted(vectors);
   const int64_t n = given.rows();
+  if (n == 0) return;
   over_matrices_by_lapack(given.count(), 9 * n * n * n, [&](int64_t begin, int64_t end) {
     Solver<T> solve;
     Scratch<T> scratch;
     Scratch<Real<T>> scratch_values;
-    for (int64_t b = begin; b < end; ++b) {
+    rotate_or<T>(given, lower, found, &wanted, begin, end, [&](int64_t b) {
       const Columns<Real<T>> numbers(found[b], scratch_values);
       const Columns<T> matrix(wanted[b], scratch);
       matrix.fill(given[b]);
       check_converged(op, b, solve(lower, n, matrix.data(), matrix.step(), numbers.data()));
       numbers.finish();
       matrix.finish();
-    }
+    });
   });
 }
 
@@ -215,14 +265,14 @@ void find_values(const char* op, const Tensor& values, const Tensor& A, bool low
   find_routines<Real<T>>();
   over_matrices_by_lapack(given.count(), 9 * n * n * n, [&](int64_t begin, int64_t end) {
     Tridiagonal<T> form(n);
-    for (int64_t b = begin; b < end; ++b) {
+    rotate_or<T>(given, lower, found, nullptr, begin, end, [&](int64_t b) {
       const int exponent = form.reduce(given[b], lower);
       int failed = 0;
       sterf<Real<T>>(n, form.diagonal(), form.beside(), &failed);
       check_converged(op, b, failed);
       const Matrix<Real<T>> numbers = found[b];
       for (int64_t i = 0; i < n; ++i) numbers(i, 0) = std::ldexp(form.diagonal()[i], exponent);
-    }
+    });
   });
 }
 
