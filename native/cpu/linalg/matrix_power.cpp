@@ -1,5 +1,3 @@
-#include <memory>
-
 #include "core/threads/interrupt.h"
 #include "cpu/linalg/batch.h"
 #include "kernels/linalg_functions.h"
@@ -12,9 +10,7 @@ template <class T>
 class Powers {
  public:
   explicit Powers(int64_t order)
-      : order_(order),
-        count_(order * order),
-        memory_(std::make_unique_for_overwrite<T[]>(static_cast<size_t>(3 * count_))) {}
+      : order_(order), count_(order * order), memory_(empty(Shape{3 * count_}, dtype_of<T>)) {}
   /// The power of a matrix of contiguous rows.
   void operator()(const T* from, int64_t n, T* to) {
     const T *square = from, *result = nullptr;
@@ -36,7 +32,7 @@ class Powers {
  private:
   /// A place that holds neither of two matrices.
   T* spare(const T* one, const T* other) const {
-    T* place = memory_.get();
+    T* place = memory_.data<T>();
     while (place == one || place == other) place += count_;
     return place;
   }
@@ -47,7 +43,7 @@ class Powers {
   }
 
   int64_t order_, count_;
-  std::unique_ptr<T[]> memory_;
+  Tensor memory_;
 };
 
 }  // namespace
