@@ -103,6 +103,14 @@ def test_determinants(n: int, dtype: str) -> None:
 
 
 @pytest.mark.parametrize("dtype", ["float32", "float64"])
+def test_differences_do_not_overflow(dtype: str) -> None:
+    most = np.finfo(dtype).max
+    given = np.array([[0.9, 0.3], [0.3, -0.9]], dtype) * most
+    values = flambeau.linalg.eigvalsh(flambeau.from_numpy(given)).numpy() / most
+    np.testing.assert_allclose(values, [-np.sqrt(0.9), np.sqrt(0.9)], rtol=1e-6)
+
+
+@pytest.mark.parametrize("dtype", ["float32", "float64"])
 def test_a_matrix_does_not_feel_its_neighbours(dtype: str) -> None:
     matrices = _random((16, 5, 5), dtype)
     others = matrices.copy()
@@ -124,3 +132,31 @@ def test_what_is_not_finite() -> None:
     matrices[3, 1, 2] = float("nan")
     with pytest.raises(flambeau.linalg.LinAlgError):
         flambeau.linalg.svd(matrices)
+
+
+@pytest.mark.parametrize("dtype", DTYPES)
+@pytest.mark.parametrize("left", [True, False])
+@pytest.mark.parametrize("upper", [True, False])
+@pytest.mark.parametrize("unit", [True, False])
+def test_triangular_systems(unit: bool, upper: bool, left: bool, dtype: str) -> None:
+    for n, sides in ((1, 1), (3, 2), (8, 1), (16, 5), (4, 20)):
+        for count in COUNTS:
+            whole = _random((count, n, n), dtype) / 4 + np.eye(n, dtype=dtype)
+            half = np.triu(whole) if upper else np.tril(whole)
+            if unit:
+                half = half + np.eye(n) - np.einsum("bij,ij->bij", half, np.eye(n))
+            given = np.where(half != 0, whole, np.nan).astype(dtype)  # nothing else is read
+            b = _random((count, n, sides) if left else (count, sides, n), dtype, 1)
+            for matrix, rhs in ((given, b), (given[:1], b), (given, np.swapaxes(b, 1, 2))):
+                turned = rhs is not b
+                tensor = flambeau.from_numpy(np.ascontiguousarray(rhs))
+                found = flambeau.linalg.solve_triangular(
+                    flambeau.from_numpy(np.ascontiguousarray(matrix)),
+                    tensor.mT if turned else tensor,
+                    upper=upper,
+                    left=left,
+                    unitriangular=unit,
+                ).numpy()
+                triangle = half[: len(matrix)]
+                product = triangle @ found if left else found @ triangle
+                assert np.abs(product - b).max() < 20 * _digits(dtype) * max(1, abs(found).max())

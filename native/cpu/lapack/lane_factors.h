@@ -18,6 +18,8 @@ struct LaneFactors {
   void (*determinants)(int64_t n, T* a, T* results);
   /// getrs, with these factors of n rows.
   void (*solve)(int64_t n, int64_t columns, const T* factors, const int* swaps, T* b);
+  /// trtrs: b becomes the solution of the system of a triangle of n rows.
+  void (*substitute)(bool is_upper, bool is_unit, int64_t n, int64_t columns, const T* a, T* b);
   /// potrf of lower triangles, with zeros above; failed: the order of the first leading minor that
   /// is not positive.
   void (*factor_definite)(int64_t n, T* a, int* failed);

@@ -216,22 +216,28 @@ void subtract_lanes(int64_t columns, const T* factors, const T* from, T* to) {
 }
 
 template <class T>
-void solve_lanes(int64_t n, int64_t columns, const T* factors, const int* swaps, T* b) {
+void substitute_lanes(bool is_upper, bool is_unit, int64_t n, int64_t columns, const T* a, T* b) {
   constexpr int64_t lanes = kMatrices<T>;
-  const auto factor_at = [&](int64_t i, int64_t k) { return factors + (i * n + k) * lanes; };
+  const auto factor_at = [&](int64_t i, int64_t k) { return a + (i * n + k) * lanes; };
   const auto row = [&](int64_t i) { return b + i * columns * lanes; };
-  for (int64_t k = 0; k < n; ++k) exchange_rows(k, n, columns, b, swaps + k * lanes);
-  for (int64_t i = 0; i < n; ++i)
-    for (int64_t k = 0; k < i; ++k) subtract_lanes(columns, factor_at(i, k), row(k), row(i));
-  for (int64_t i = n - 1; i >= 0; --i) {
-    for (int64_t k = i + 1; k < n; ++k) subtract_lanes(columns, factor_at(i, k), row(k), row(i));
+  for (int64_t done = 0; done < n; ++done) {
+    const int64_t i = is_upper ? n - 1 - done : done;
+    const int64_t first = is_upper ? i + 1 : 0, last = is_upper ? n : i;
+    for (int64_t k = first; k < last; ++k) subtract_lanes(columns, factor_at(i, k), row(k), row(i));
     const T* const divisors = factor_at(i, i);
-    for (int64_t j = 0; j < columns; ++j) {
+    for (int64_t j = 0; !is_unit && j < columns; ++j) {
 #pragma omp simd
       for (int64_t l = 0; l < lanes; ++l)
         row(i)[j * lanes + l] = row(i)[j * lanes + l] / divisors[l];
     }
   }
+}
+
+template <class T>
+void solve_lanes(int64_t n, int64_t columns, const T* factors, const int* swaps, T* b) {
+  for (int64_t k = 0; k < n; ++k) exchange_rows(k, n, columns, b, swaps + k * kMatrices<T>);
+  substitute_lanes(false, true, n, columns, factors, b);
+  substitute_lanes(true, false, n, columns, factors, b);
 }
 
 template <class T>
@@ -380,9 +386,8 @@ void multiply_lanes(int64_t rows, int64_t columns, int64_t count, const T* a, co
 template <class T>
 const LaneFactors<T>& lane_factors() {
   static constexpr LaneFactors<T> kernels{
-      kMatrices<T>,      &factor_lanes<T>,          &determinants<T>,
-      &solve_lanes<T>,   &factor_definite_lanes<T>, &reflect_lanes<T>,
-      &multiply_lanes<T>};
+      kMatrices<T>,         &factor_lanes<T>,          &determinants<T>,  &solve_lanes<T>,
+      &substitute_lanes<T>, &factor_definite_lanes<T>, &reflect_lanes<T>, &multiply_lanes<T>};
   return kernels;
 }
 template const LaneFactors<float>& lane_factors();

@@ -53,7 +53,7 @@ struct Rotation {
 
   /// The one that takes `beside` out of [[first, beside], [beside, second]]; none where that is 0.
   Rotation(Vector<T> first, Vector<T> second, Vector<T> beside) {
-    const Vector<T> ratio = (second - first) / (T(2) * beside);
+    const Vector<T> ratio = (second / T(2) - first / T(2)) / beside;  // no difference overflows
     const Vector<T> size = T(1) / (size_of<T>(ratio) + root<T>(ratio * ratio + T(1)));
     tangent = ratio < T(0) ? -size : size;
     tangent = beside == T(0) ? Vector<T>{} : tangent;

@@ -1,4 +1,5 @@
 #include "cpu/lapack/blocks.h"
+#include "cpu/lapack/lanes.h"
 #include "kernels/linalg_factors.h"
 
 namespace flambeau::cpu {
@@ -12,16 +13,29 @@ void solve_triangular(const Tensor& result, const Tensor& A, const Tensor& B, bo
   const Tensor triangles = with_batch_of(A, result, 2);
   visit_elements(result.dtype(), [&]<class T>() {
     const Batch<T> all(triangles), unknown(result);
-    const int64_t work = all.rows() * unknown.rows() * unknown.columns();
-    over_matrices(unknown.count(), work, [&](int64_t begin, int64_t end) {
-      for (int64_t b = begin; b < end; ++b) {
-        const Matrix<const T> triangle = constant(all[b]);
-        if (left)
-          solve_triangle(triangle, unknown[b], upper, unitriangular);
-        else  // X A = B is A' X' = B'
-          solve_triangle(transposed(triangle), transposed(unknown[b]), !upper, unitriangular);
-      }
-    });
+    const int64_t n = all.rows(), sides = left ? unknown.columns() : unknown.rows();
+    const LaneFactors<T>& kernels = lane_factors<T>();
+    over_matrices(
+        unknown.count(), n * n * sides, lanes_of<T>(n, sides), [&](int64_t b, int64_t end) {
+          // X A = B is A' X' = B'.
+          const bool is_upper = upper == left;
+          const int64_t tiny = b + count_in_lanes<T>(b, end, n, sides);
+          if (b < tiny) {
+            Lanes<T> triangle(kernels.lanes, n, n), columns(kernels.lanes, n, sides);
+            for (; b < tiny; b += kernels.lanes) {
+              triangle.take(all, b, !left);
+              columns.take(unknown, b, !left);
+              kernels.substitute(is_upper, unitriangular, n, sides, triangle.data(),
+                                 columns.data());
+              columns.give(unknown, b, !left);
+            }
+          }
+          for (; b < end; ++b) {
+            const Matrix<const T> triangle = constant(all[b]);
+            solve_triangle(left ? triangle : transposed(triangle),
+                           left ? unknown[b] : transposed(unknown[b]), is_upper, unitriangular);
+          }
+        });
   });
 }
 
