@@ -113,8 +113,13 @@ void factor_tall(const Matrix<T>& a, T* tau, const Matrix<T>& v, const Matrix<T>
   join_inner(v, t, half);
 }
 
-/// So few columns are reflected one after the other.
-constexpr int64_t kFewReflected = 16;
+/// Whether columns are so few, or the work so little, that reflections are applied one after the
+/// other: that needs no T.
+template <class T>
+bool are_few(int64_t rows, int64_t columns, int64_t count) {
+  constexpr int64_t kFew = 32, kLittle = 1 << 20;
+  return columns <= kFew || rows * columns * count * (kIsComplex<T> ? 4 : 1) <= kLittle;
+}
 
 /// c = Q c or Q^H c for few columns: each vector is read once, as it lies.
 template <class T>
@@ -197,7 +202,7 @@ void apply_reflections(const Matrix<T>& c, const Matrix<const T>& a, const T* ta
   // A group of reflections changes the lines from its first one on.
   const int64_t m = lines.rows, groups = (k + kGroup - 1) / kGroup;
   if (lines.columns == 0) return;
-  if (lines.columns <= kFewReflected)
+  if (are_few<T>(m, lines.columns, k))
     return reflect_few(lines, a, tau, k, turns, kIsComplex<T> && !left);
   const Group<T> group(m, std::min(k, kGroup));
   T factors[kGroup];
