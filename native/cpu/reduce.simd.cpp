@@ -254,6 +254,7 @@ class Walk {
   void take_all_rows(const char* data, int64_t columns, char* accumulators) const {
     const int64_t bytes = loops_.input.bytes;
     Position position = reduced_;
+    position.seek(0);
     for (int64_t taken = 0, rows; taken < count_; taken += rows) {
       rows = std::min(position.row_left(), count_ - taken);
       loops_.columns(fold_, accumulators, data + position.offset(reduced_strides_), rows,

@@ -41,9 +41,9 @@ void copy_vectors(const Matrix<const T>& a, const Matrix<T>& v) {
   }
 }
 
-/// T of reflections whose vectors are known, column by column.
+/// T of few reflections whose vectors are known, column by column.
 template <class T>
-void find_inner(const Matrix<T>& v, const T* tau, const Matrix<T>& t) {
+void find_small_inner(const Matrix<T>& v, const T* tau, const Matrix<T>& t) {
   const Owned<T> products(v.columns, v.columns);
   const Matrix<T> angles = products.all();
   multiply(angles, T(1), Conjugate<T>(v).adjoint(), constant(v), T(0));
@@ -70,6 +70,17 @@ void join_inner(const Matrix<T>& v, const Matrix<T>& t, int64_t half) {
   multiply(turned.all(), T(1), constant(part(t, 0, 0, half, half)), constant(products.all()), T(0));
   multiply(part(t, 0, half, half, rest), T(-1), constant(turned.all()),
            constant(part(t, half, half, rest, rest)), T(0));
+}
+
+/// T of reflections whose vectors are known.
+template <class T>
+void find_inner(const Matrix<T>& v, const T* tau, const Matrix<T>& t) {
+  const int64_t k = v.columns;
+  if (k <= kPanel) return find_small_inner(v, tau, t);
+  const int64_t half = half_of(k, kPanel), rest = k - half;
+  find_inner(part(v, 0, 0, v.rows, half), tau, part(t, 0, 0, half, half));
+  find_inner(part(v, half, half, v.rows - half, rest), tau + half, part(t, half, half, rest, rest));
+  join_inner(v, t, half);
 }
 
 /// c = Q c, or Q^H c, where Q = I - V T V^H.
@@ -101,7 +112,7 @@ void factor_tall(const Matrix<T>& a, T* tau, const Matrix<T>& v, const Matrix<T>
   if (n <= kPanel) {
     small_factors<T>().reflect(m, n, a.data, a.column_step, tau);
     copy_vectors(constant(a), v);
-    return find_inner(v, tau, t);
+    return find_small_inner(v, tau, t);
   }
   const int64_t half = half_of(n, kPanel), rest = n - half;
   const Matrix<T> first = part(v, 0, 0, m, half), inner = part(t, 0, 0, half, half);
