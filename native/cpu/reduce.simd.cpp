@@ -30,6 +30,8 @@ constexpr int64_t kLevelRows = 64;
 constexpr int64_t kShortRow = 24;
 constexpr int64_t kFinished = 256;
 constexpr int64_t kAccumulatorBytes = 64;
+/// Accumulators of outputs that are stored at once.
+constexpr int64_t kBatchBytes = std::max(kFinished * kAccumulatorBytes, kLevelBytes);
 
 /// One accumulator.
 struct Slot {
@@ -173,30 +175,38 @@ class Walk {
     const bool dense = count_ > 0 && count_ <= kSplit && reduced_.rank == 1 &&
                        loops_.input.conversion == Conversion::none &&
                        reduced_strides_[0] == loops_.input.bytes;
-    const auto body = [&](int64_t begin, int64_t end) {
-      const int64_t bytes = loops_.accumulator_bytes;
-      alignas(64) char accumulators[kFinished * kAccumulatorBytes];
-      Position position = kept_;
-      position.seek(begin);
-      while (begin < end) {
-        const int64_t batch = std::min(kFinished, end - begin);
-        const Position first = position;
-        for (int64_t i = 0, rows = 1; i < batch; i += rows) {
-          const char* const data = input_ + position.offset(kept_strides_);
-          if (dense) {
-            rows = std::min(batch - i, position.row_left());
-            loops_.rows(fold_, accumulators + i * bytes, data, count_, rows, kept_strides_[0]);
-          } else {
-            fold_range(data, 0, count_, accumulators + i * bytes);
-          }
-          position.advance(rows);
-        }
-        store(first, accumulators, batch);
-        begin += batch;
-      }
+    const auto fold = [&](const char* data, int64_t left, char* accumulators) {
+      const int64_t rows = dense ? left : 1;
+      if (dense)
+        loops_.rows(fold_, accumulators, data, count_, rows, kept_strides_[0]);
+      else
+        fold_range(data, 0, count_, accumulators);
+      return rows;
     };
-    if (work * outputs_ <= kGrain) return body(0, outputs_);
-    parallel_for(0, outputs_, std::max<int64_t>(1, kGrain / work), body);
+    if (work * outputs_ <= kGrain) return fold_batches(0, outputs_, kFinished, fold);
+    parallel_for(0, outputs_, std::max<int64_t>(1, kGrain / work),
+                 [&](int64_t begin, int64_t end) { fold_batches(begin, end, kFinished, fold); });
+  }
+
+  /// Outputs [begin, end), up to `most` of which are stored at once: fold(data, left, accumulators)
+  /// folds the first of `left` neighbours, or several, and returns how many.
+  template <class Fold>
+  void fold_batches(int64_t begin, int64_t end, int64_t most, const Fold& fold) const {
+    const int64_t bytes = loops_.accumulator_bytes;
+    alignas(64) char accumulators[kBatchBytes];
+    Position position = kept_;
+    position.seek(begin);
+    while (begin < end) {
+      const int64_t batch = std::min(most, end - begin);
+      const Position first = position;
+      for (int64_t i = 0, folded; i < batch; i += folded) {
+        folded = fold(input_ + position.offset(kept_strides_),
+                      std::min(batch - i, position.row_left()), accumulators + i * bytes);
+        position.advance(folded);
+      }
+      store(first, accumulators, batch);
+      begin += batch;
+    }
   }
 
   /// Few outputs of many elements: threads share the reduced range, in pieces that do not depend on
@@ -229,25 +239,14 @@ class Walk {
 
   /// Outputs of few elements: one level of accumulators, which runs of short ones share.
   void run_few_rows() const {
-    const int64_t bytes = loops_.accumulator_bytes, most = kLevelBytes / bytes;
-    const auto body = [&](int64_t begin, int64_t end) {
-      alignas(64) char accumulators[kLevelBytes];
-      Position position = kept_;
-      position.seek(begin);
-      while (begin < end) {
-        const int64_t batch = std::min(most, end - begin);
-        const Position first = position;
-        loops_.init(fold_, accumulators, batch);
-        for (int64_t i = 0, columns; i < batch; i += columns) {
-          columns = std::min(batch - i, position.row_left());
-          take_all_rows(input_ + position.offset(kept_strides_), columns, accumulators + i * bytes);
-          position.advance(columns);
-        }
-        store(first, accumulators, batch);
-        begin += batch;
-      }
+    const int64_t most = kLevelBytes / loops_.accumulator_bytes;
+    const auto fold = [&](const char* data, int64_t columns, char* accumulators) {
+      loops_.init(fold_, accumulators, columns);
+      take_all_rows(data, columns, accumulators);
+      return columns;
     };
-    parallel_for(0, outputs_, std::max<int64_t>(1, kGrain / (count_ * cost_)), body);
+    parallel_for(0, outputs_, std::max<int64_t>(1, kGrain / (count_ * cost_)),
+                 [&](int64_t begin, int64_t end) { fold_batches(begin, end, most, fold); });
   }
 
   /// Accumulators of neighbouring outputs take all their elements, which need no conversion.
