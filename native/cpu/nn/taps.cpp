@@ -94,22 +94,20 @@ void tapped(const Tensor& result, const Tensor& input, const Tensor& places,
   if (result.numel() == 0) return;
   const TapGeometry g = geometry_of(input.sizes(), places.sizes(), input.sizes()[2]);
   const Tensor checked = checked_places(places, g.length, "tapped");
+  const bool turned = turns(g);
   with_float_compute(
       "tapped", result,
       [&](auto zero, const Tensor& out, const Tensor& x, const Tensor& w) {
         using T = decltype(zero);
-        const auto run = [&](const TapGeometry& shape, const Tensor& to, const Tensor& from) {
-          over_points(shape, [&](int64_t begin, int64_t end) {
-            tap_kernels<T>().sums(shape, begin, end, from.data<T>(), checked.data<int64_t>(),
-                                  w.data<T>(), to.data<T>());
-          });
-        };
-        if (!turns(g)) return run(g, out, x);
-        const Tensor turned = with_channels_last(out), sums = empty(turned.sizes(), out.dtype());
-        run(with_channels_last(g), sums, contiguous_data(with_channels_last(x)));
-        copy_data(turned, sums);
+        const auto& kernels = tap_kernels<T>();
+        const TapGeometry shape = turned ? with_channels_last(g) : g;
+        over_points(shape, [&](int64_t begin, int64_t end) {
+          (turned ? kernels.turned_sums : kernels.sums)(shape, begin, end, x.data<T>(),
+                                                        checked.data<int64_t>(), w.data<T>(),
+                                                        out.data<T>());
+        });
       },
-      input, weights);
+      turned ? with_channels_last(input) : input, weights);
 }
 
 void tapped_grad(const Tensor& result, const Tensor& grad_output, const Tensor& places,
@@ -118,6 +116,7 @@ void tapped_grad(const Tensor& result, const Tensor& grad_output, const Tensor& 
   if (grad_output.numel() == 0) return fill_data(result, 0);
   const TapGeometry g = geometry_of(grad_output.sizes(), places.sizes(), result.sizes()[2]);
   const Tensor checked = checked_places(places, g.length, "tapped_grad");
+  const bool turned = turns(g) && g.samples >= num_threads();
   with_float_compute(
       "tapped_grad", result,
       [&](auto zero, const Tensor& out, const Tensor& grad, const Tensor& w) {
@@ -136,12 +135,12 @@ void tapped_grad(const Tensor& result, const Tensor& grad_output, const Tensor& 
           return FLAMBEAU_PICK(sparse_product)(matrix(out, g.length), entries_of(g, checked),
                                                factors, g.length, matrix(grad, g.points));
         }
-        if (!turns(g) || g.samples < num_threads()) return run(g, out, grad);
-        const Tensor turned = with_channels_last(out), sums = empty(turned.sizes(), out.dtype());
-        run(with_channels_last(g), sums, contiguous_data(with_channels_last(grad)));
-        copy_data(turned, sums);
+        if (!turned) return run(g, out, grad);
+        const Tensor lying = with_channels_last(out), sums = empty(lying.sizes(), out.dtype());
+        run(with_channels_last(g), sums, grad);
+        copy_data(lying, sums);
       },
-      grad_output, weights);
+      turned ? with_channels_last(grad_output) : grad_output, weights);
 }
 
 void tapped_weights_grad(const Tensor& result, const Tensor& grad_output, const Tensor& input,
@@ -149,22 +148,19 @@ void tapped_weights_grad(const Tensor& result, const Tensor& grad_output, const 
   if (result.numel() == 0) return;
   const TapGeometry g = geometry_of(input.sizes(), places.sizes(), input.sizes()[2]);
   const Tensor checked = checked_places(places, g.length, "tapped_weights_grad");
+  const bool turned = turns(g);
   with_float_compute(
       "tapped_weights_grad", result,
       [&](auto zero, const Tensor& out, const Tensor& grad, const Tensor& x) {
         using T = decltype(zero);
-        const bool turned = turns(g);
         const TapGeometry shape = turned ? with_channels_last(g) : g;
-        const auto read = [&](const Tensor& from) {
-          return turned ? contiguous_data(with_channels_last(from)) : from;
-        };
-        const Tensor from = read(grad), elements = read(x);
         over_points(shape, [&](int64_t begin, int64_t end) {
-          tap_kernels<T>().products(shape, begin, end, from.data<T>(), elements.data<T>(),
+          tap_kernels<T>().products(shape, begin, end, grad.data<T>(), x.data<T>(),
                                     checked.data<int64_t>(), out.data<T>());
         });
       },
-      grad_output, input);
+      turned ? with_channels_last(grad_output) : grad_output,
+      turned ? with_channels_last(input) : input);
 }
 
 }  // namespace flambeau::cpu

@@ -19,6 +19,9 @@ struct TapKernels {
   /// The sums of points [begin, end) of samples that follow each other.
   void (*sums)(const TapGeometry& geometry, int64_t begin, int64_t end, const T* input,
                const int64_t* places, const T* weights, T* result);
+  /// The same where channels are the inner elements, and the result has points as its inner ones.
+  void (*turned_sums)(const TapGeometry& geometry, int64_t begin, int64_t end, const T* input,
+                      const int64_t* places, const T* weights, T* result);
   /// Sets the inner elements [first, last) of planes [begin, end) to the weighted gradients that
   /// are sent there.
   void (*spread)(const TapGeometry& geometry, int64_t begin, int64_t end, int64_t first,

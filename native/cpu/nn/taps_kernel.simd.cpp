@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "cpu/linalg/vector.h"
+#include "cpu/turned_tiles.h"
 
 // Points are handled a block at a time, so that their places and weights are read from the first
 // cache for every channel. Numbers of taps that modes of interpolation have get loops of their own.
@@ -72,11 +73,10 @@ void sum_rows(const TapGeometry& g, int64_t count, const T* x, const int64_t* pl
 constexpr int64_t kAhead = 8;  // taps whose rows are asked for before they are read
 
 /// One point's sums of some columns, in registers. kAhead places follow those of its taps.
-template <int vectors, class T>
-void sum_columns(int64_t taps, const T* x, int64_t n, const int64_t* places, const T* weights,
-                 T* out) {
+template <int vectors, class T, class Load>
+FLAMBEAU_INLINE void sum_columns(int64_t taps, const T* x, int64_t n, const int64_t* places,
+                                 const T* weights, Vector<T>* sum, const Load& load_at) {
   constexpr int kLine = 64 / sizeof(T);
-  Vector<T> sum[vectors] = {};
   for (int64_t k = 0; k < taps; ++k) {
     const T *const from = x + places[k] * n, *const next = x + places[k + kAhead] * n;
 #pragma GCC unroll 16
@@ -84,40 +84,50 @@ void sum_columns(int64_t taps, const T* x, int64_t n, const int64_t* places, con
     const Vector<T> weight = splat(weights[k]);
 #pragma GCC unroll 16
     for (int i = 0; i < vectors; ++i)
-      sum[i] = multiply_add<T>(weight, load(from + i * kLanes<T>), sum[i]);
+      sum[i] = multiply_add<T>(weight, load_at(from + i * kLanes<T>), sum[i]);
   }
-  for (int i = 0; i < vectors; ++i) store(out + i * kLanes<T>, sum[i]);
 }
 
-/// Sums of many rows of some points, whose tables have been laid in order: some columns of all
-/// points first, so that these columns stay near.
+/// Sums of many rows of some points: some columns of all points first, so that these columns stay
+/// near.
 template <class T>
 class ManyRows {
  public:
-  ManyRows(const TapGeometry& g, int64_t points, const T* x, const int64_t* places,
-           const T* weights, T* out)
-      : n_(g.inner), taps_(g.taps), points_(points), x_(x), out_(out) {
-    places_.reserve(static_cast<size_t>(points * taps_ + kAhead));
-    weights_.reserve(places_.capacity());
-    for (int64_t p = 0; p < points; ++p) {
-      for (int64_t k = 0; k < taps_; ++k) {
-        places_.push_back(places[k * g.points + p]);
-        weights_.push_back(weights[k * g.points + p]);
-      }
-    }
-    places_.resize(places_.capacity());
-  }
-  void sum() const {
-    if (columns<1>(columns<4>(columns<12>(0))) < n_) sum_elementwise();
+  static constexpr int64_t kPoints = 16;
+  explicit ManyRows(const TapGeometry& g)
+      : n_(g.inner),
+        taps_(g.taps),
+        apart_(g.points),
+        places_(static_cast<size_t>(kPoints * g.taps + kAhead)),
+        weights_(static_cast<size_t>(kPoints * g.taps)) {}
+
+  void sum(int64_t points, const T* x, const int64_t* places, const T* weights, T* out) {
+    points_ = points;
+    x_ = x;
+    out_ = out;
+    detail::turn(places_.data(), taps_, places, apart_, points, taps_);
+    detail::turn(weights_.data(), taps_, weights, apart_, points, taps_);
+    if (n_ < kLanes<T>) return columns_at<1>(0, Mask<T>(n_));
+    if (const int64_t left = columns<1>(columns<4>(columns<12>(0))); left < n_)
+      columns_at<1>(left, Mask<T>(n_ - left));
   }
 
  private:
-  const int64_t* place(int64_t p) const { return places_.data() + p * taps_; }
-  const T* weights(int64_t p) const { return weights_.data() + p * taps_; }
-  template <int vectors>
-  void columns_at(int64_t first) const {
-    for (int64_t p = 0; p < points_; ++p)
-      sum_columns<vectors>(taps_, x_ + first, n_, place(p), weights(p), out_ + p * n_ + first);
+  struct Whole {
+    Vector<T> load(const T* from) const { return FLAMBEAU_ISA::load(from); }
+    void store(T* to, Vector<T> value) const { FLAMBEAU_ISA::store(to, value); }
+  };
+  template <int vectors, class Access = Whole>
+  void columns_at(int64_t first, const Access& access = {}) const {
+    for (int64_t p = 0; p < points_; ++p) {
+      Vector<T> sum[vectors] = {};
+      sum_columns<vectors>(taps_, x_ + first, n_, places_.data() + p * taps_,
+                           weights_.data() + p * taps_, sum,
+                           [&](const T* from) { return access.load(from); });
+#pragma GCC unroll 16
+      for (int i = 0; i < vectors; ++i)
+        access.store(out_ + p * n_ + first + i * kLanes<T>, sum[i]);
+    }
   }
   /// As many as there are from one on; the first of those that are left. Where these are most of
   /// so many, the last ones are summed again with them.
@@ -125,65 +135,80 @@ class ManyRows {
   int64_t columns(int64_t first) const {
     constexpr int64_t kCount = vectors * kLanes<T>;
     for (; first + kCount <= n_; first += kCount) columns_at<vectors>(first);
-    if (2 * (n_ - first) <= kCount * (vectors > 1) || n_ < kCount || first == n_) return first;
+    if (2 * (n_ - first) <= kCount || n_ < kCount) return first;
     columns_at<vectors>(n_ - kCount);
     return n_;
   }
-  /// Rows shorter than a vector.
-  void sum_elementwise() const {
-    std::fill_n(out_, points_ * n_, T(0));
-    for (int64_t p = 0; p < points_; ++p) {
-      for (int64_t k = 0; k < taps_; ++k) {
-        const T* const from = x_ + place(p)[k] * n_;
-        const T weight = weights(p)[k];
-        for (int64_t j = 0; j < n_; ++j) out_[p * n_ + j] += weight * from[j];
-      }
-    }
-  }
 
-  int64_t n_, taps_, points_;
-  const T* x_;
-  T* out_;
-  std::vector<int64_t> places_;
+  int64_t n_, taps_, apart_, points_ = 0;
+  const T* x_ = nullptr;
+  T* out_ = nullptr;
+  std::vector<int64_t> places_;  // of each point its taps
   std::vector<T> weights_;
 };
 
 template <class T>
 void sum_many_rows(const TapGeometry& g, int64_t count, const T* x, const int64_t* places,
                    const T* weights, T* out) {
-  constexpr int64_t kPoints = 16;
+  constexpr int64_t kPoints = ManyRows<T>::kPoints;
+  ManyRows<T> rows(g);
   for (int64_t p = 0; p < count; p += kPoints)
-    ManyRows(g, std::min(kPoints, count - p), x, places + p, weights + p, out + p * g.inner).sum();
+    rows.sum(std::min(kPoints, count - p), x, places + p, weights + p, out + p * g.inner);
 }
 
 /// Calls body(sample, first point, count) for blocks of points [begin, end) of all samples.
 template <class Body>
-void over_blocks(const TapGeometry& g, int64_t begin, int64_t end, const Body& body) {
+void over_blocks(const TapGeometry& g, int64_t begin, int64_t end, int64_t most,
+                 const Body& body) {
   for (int64_t count; begin < end; begin += count) {
     const int64_t first = begin % g.points;
-    count = std::min({kBlock, g.points - first, end - begin});
+    count = std::min({most, g.points - first, end - begin});
     body(begin / g.points, first, count);
   }
+}
+
+/// The sums of some points of one plane.
+template <int64_t fixed, class T>
+void sum_points(const TapGeometry& g, int64_t count, const T* x, const int64_t* places,
+                const T* weights, T* out) {
+  if (g.inner == 1)
+    sum_elements<fixed>(g, count, x, places, weights, out);
+  else if constexpr (fixed == 2 || fixed == 4)
+    sum_rows<fixed>(g, count, x, places, weights, out);
+  else
+    sum_many_rows(g, count, x, places, weights, out);
 }
 
 template <class T>
 void sums(const TapGeometry& g, int64_t begin, int64_t end, const T* input, const int64_t* places,
           const T* weights, T* result) {
   with_taps(g.taps, [&](auto fixed) {
-    constexpr int64_t value = decltype(fixed)::value;
-    over_blocks(g, begin, end, [&](int64_t n, int64_t first, int64_t count) {
+    over_blocks(g, begin, end, kBlock, [&](int64_t n, int64_t first, int64_t count) {
       const int64_t table = n * g.taps * g.points + first;
       for (int64_t c = 0; c < g.channels; ++c) {
         const int64_t plane = n * g.channels + c;
-        const T* x = input + plane * g.length * g.inner;
-        T* out = result + (plane * g.points + first) * g.inner;
-        if (g.inner == 1)
-          sum_elements<value>(g, count, x, places + table, weights + table, out);
-        else if constexpr (value == 2 || value == 4)
-          sum_rows<value>(g, count, x, places + table, weights + table, out);
-        else
-          sum_many_rows(g, count, x, places + table, weights + table, out);
+        sum_points<decltype(fixed)::value>(g, count, input + plane * g.length * g.inner,
+                                           places + table, weights + table,
+                                           result + (plane * g.points + first) * g.inner);
       }
+    });
+  });
+}
+
+template <class T>
+void turned_sums(const TapGeometry& g, int64_t begin, int64_t end, const T* input,
+                 const int64_t* places, const T* weights, T* result) {
+  constexpr int64_t kBytes = 32768, kLine = 64 / sizeof(T);
+  const int64_t fitting = kBytes / static_cast<int64_t>(sizeof(T)) / g.inner;
+  const int64_t most = std::clamp(fitting / kLine * kLine, kLine, kBlock);
+  std::vector<T> block(static_cast<size_t>(std::min(most, end - begin) * g.inner));
+  with_taps(g.taps, [&](auto fixed) {
+    over_blocks(g, begin, end, most, [&](int64_t n, int64_t first, int64_t count) {
+      const int64_t table = n * g.taps * g.points + first;
+      sum_points<decltype(fixed)::value>(g, count, input + n * g.length * g.inner, places + table,
+                                         weights + table, block.data());
+      detail::turn(result + n * g.inner * g.points + first, g.points, block.data(), g.inner,
+                   g.inner, count);
     });
   });
 }
@@ -218,7 +243,7 @@ void spread(const TapGeometry& g, int64_t begin, int64_t end, int64_t first, int
 template <class T>
 void products(const TapGeometry& g, int64_t begin, int64_t end, const T* grad, const T* input,
               const int64_t* places, T* result) {
-  over_blocks(g, begin, end, [&](int64_t n, int64_t first, int64_t count) {
+  over_blocks(g, begin, end, kBlock, [&](int64_t n, int64_t first, int64_t count) {
     for (int64_t k = 0; k < g.taps; ++k) {
       const int64_t table = (n * g.taps + k) * g.points + first;
       T* out = result + table;
@@ -249,7 +274,7 @@ void products(const TapGeometry& g, int64_t begin, int64_t end, const T* grad, c
 
 template <class T>
 const TapKernels<T>& tap_kernels() {
-  static constexpr TapKernels<T> kernels{&sums<T>, &spread<T>, &products<T>};
+  static constexpr TapKernels<T> kernels{&sums<T>, &turned_sums<T>, &spread<T>, &products<T>};
   return kernels;
 }
 template const TapKernels<float>& tap_kernels();
