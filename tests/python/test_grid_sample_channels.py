@@ -20,8 +20,10 @@ def _tensor(*sizes: int) -> Any:
 
 @pytest.mark.parametrize("batch", [1, 3])
 @pytest.mark.parametrize("mode", ["bilinear", "bicubic"])
-def test_channels_are_sampled_alike(batch: int, mode: str) -> None:
+@pytest.mark.parametrize("layout", [flambeau.contiguous_format, flambeau.channels_last])
+def test_channels_are_sampled_alike(batch: int, mode: str, layout: Any) -> None:
     x, grid = _tensor(batch, CHANNELS, 6, 7), _tensor(batch, 8, 9, 2)
+    x = x.detach().contiguous(memory_format=layout).requires_grad_()
     weights = _tensor(batch, CHANNELS, 8, 9).detach()
 
     def found(images: Any, factors: Any) -> tuple[Any, ...]:

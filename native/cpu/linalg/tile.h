@@ -97,7 +97,7 @@ void tile(int64_t depth, Rows a, Lines b, const Out& to, int64_t last) {
   const Mask<T> mask(partial ? last : lanes);
   const Mask<S> sums(partial ? last : lanes);
   Vector<S> sum[rows][vectors];
-#pragma GCC unroll 16
+#pragma GCC unroll 24
   for (int i = 0; i < rows; ++i)
 #pragma GCC unroll 4
     for (int j = 0; j < vectors; ++j) sum[i][j] = Vector<S>{};
@@ -108,7 +108,7 @@ void tile(int64_t depth, Rows a, Lines b, const Out& to, int64_t last) {
     for (int j = 0; j < vectors; ++j)
       line[j] =
           partial && j == vectors - 1 ? mask.load(source + j * lanes) : load(source + j * lanes);
-#pragma GCC unroll 16
+#pragma GCC unroll 24
     for (int i = 0; i < rows; ++i) {
       const Vector<T> factor = splat(a.at(i));
 #pragma GCC unroll 4
@@ -119,11 +119,11 @@ void tile(int64_t depth, Rows a, Lines b, const Out& to, int64_t last) {
   };
   int64_t p = 0;
   // Several steps a turn where nearly all tiles are such: a fifth of a step is counting.
-  if constexpr (rows == kTileRows && vectors == kTileVectors && !partial)
+  if constexpr (rows * vectors == kTileRows * kTileVectors && !partial)
     for (; p + 4 <= depth; p += 4) step(), step(), step(), step();
   for (; p < depth; ++p) step();
   const Out out = to;  // a copy, which writes cannot change
-#pragma GCC unroll 16
+#pragma GCC unroll 24
   for (int i = 0; i < rows; i += kSumRows<Out>)
 #pragma GCC unroll 4
     for (int j = 0; j < vectors; ++j) {
@@ -174,6 +174,26 @@ inline void run_tile(int64_t rows, int64_t columns, int64_t depth, const Rows& a
   const int64_t last = columns - (vectors - 1) * kLanes<T>;
   const int64_t index = (rows - least) * 4 + (vectors - 1) * 2 + (last != kLanes<T>);
   kTiles<T, Rows, Lines, Epilogue<T>, least>[static_cast<size_t>(index)](depth, a, b, out, last);
+}
+
+/// Rows of a tile of one vector: as many accumulators as others have.
+inline constexpr int kTallRows = kTileRows * kTileVectors;
+
+template <class T, class Rows, class Lines, class Out, int... index>
+constexpr std::array<Tile<T, Rows, Lines, Out>, sizeof...(index)> make_tall_tiles(
+    std::integer_sequence<int, index...>) {
+  return {tile<T, Rows, Lines, Out, index / 2 + 1, 1, index % 2 == 1>...};
+}
+template <class T, class Rows, class Lines, class Out>
+inline constexpr auto kTallTiles =
+    make_tall_tiles<T, Rows, Lines, Out>(std::make_integer_sequence<int, kTallRows * 2>());
+
+/// 1 <= rows <= kTallRows, columns <= kLanes<T>.
+template <class T, class Rows, class Lines>
+inline void run_tall_tile(int64_t rows, int64_t columns, int64_t depth, const Rows& a,
+                          const Lines& b, const Epilogue<T>& out) {
+  const int64_t index = (rows - 1) * 2 + (columns != kLanes<T>);
+  kTallTiles<T, Rows, Lines, Epilogue<T>>[static_cast<size_t>(index)](depth, a, b, out, columns);
 }
 
 }  // namespace flambeau::cpu::FLAMBEAU_ISA

@@ -16,14 +16,18 @@ namespace {
 
 constexpr int64_t kFewChannels = 16;       // of a group: their lines are shorter than vectors
 constexpr int64_t kWinogradChannels = 16;  // that pay for turning images, and for transforms
+constexpr int64_t kLargeChannels = 32;     // that pay for it with filters of 5x5
+constexpr int64_t kPatchChannels = 32;     // of images or results, that pay for copying patches
 constexpr int64_t kLeastOutputs = 4;       // of a group, for windows to be read where they lie
+constexpr int64_t kManyOutputs = 8;        // that windows give faster than sums of patches
 
 /// Whether row-major images are convolved with fewer products than filters have elements.
 bool has_transforms(const ConvGeometry& g, DType dtype, bool of_weights = false) {
   const auto& [rows, columns] = g.axes;
   if (dtype != DType::float32 || rows.kernel != columns.kernel || rows.stride != columns.stride)
     return false;
-  if (std::min(g.in_channels, g.out_channels) < kWinogradChannels) return false;
+  const int64_t channels = std::min(g.in_channels, g.out_channels);
+  if (channels < (rows.kernel == 5 ? kLargeChannels : kWinogradChannels)) return false;
   if (of_weights) return rows.stride == 1 && rows.kernel == 3;
   const bool is_square = rows.stride == 1 && (rows.kernel == 3 || rows.kernel == 5);
   return is_square || (rows.kernel > 2 && rows.kernel == 2 * rows.stride);
@@ -60,7 +64,7 @@ auto with_real(DType dtype, const Body& body) {
 /// those that are too small, or of too few channels, for products of patches.
 bool reads_windows(const ConvGeometry& g, DType dtype, int64_t outputs) {
   if (!is_float(dtype) || is_pixel_product(g) || outputs < kLeastOutputs) return false;
-  if (fills_lines(g)) return false;
+  if (fills_lines(g) && std::max(g.in_channels, g.out_channels) >= kPatchChannels) return false;
   if (g.in_channels == 0 || g.out_channels == 0) return false;
   const auto& [rows, columns] = g.axes;
   return with_real(dtype, [&]<class T>(T) {
@@ -224,8 +228,13 @@ bool try_pixels_input_grad(const ConvGeometry& g, const Tensor& result, const Te
   const bool per_channel = has_filter_per_channel(g);
   const bool has_strides = g.axes[0].stride > 1 || g.axes[1].stride > 1;
   const bool is_product = g.groups == 1 && is_pixel_product(g);
+  const auto& [rows, columns] = g.axes;
+  const bool sees_windows = reads_windows(g, dtype, g.in_channels) &&
+                            fills_tiles(dtype, columns.input / columns.stride);
   const bool by_patches =
-      !per_channel && folds_patches(g) && (has_strides || !(fills_lines(g) || is_product));
+      !per_channel && folds_patches(g) &&
+      (has_strides ||
+       !(fills_lines(g) || is_product || (sees_windows && g.in_channels >= kManyOutputs)));
   if (is_half(dtype) && (per_channel || has_strides || by_patches)) {
     const auto compute = [&](const Tensor& out, const Tensor& from, const Tensor& w) {
       return try_pixels_input_grad(g, out, from, w);
@@ -233,9 +242,7 @@ bool try_pixels_input_grad(const ConvGeometry& g, const Tensor& result, const Te
     return by_floats(result, compute, grad, weight);
   }
   const bool transforms = !per_channel && has_transforms(g, result.dtype());
-  const auto& [rows, columns] = g.axes;
-  const bool in_place = !by_patches && reads_windows(g, dtype, g.in_channels) &&
-                        fills_tiles(dtype, columns.input / columns.stride);
+  const bool in_place = sees_windows && !by_patches;
   const bool is_turned = (transforms && g.kernel_size() != 9) ||
                          (!fills_lines(g) && !in_place && !by_patches && !is_product);
   if (!per_channel && is_turned) return false;

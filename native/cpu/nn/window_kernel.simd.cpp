@@ -26,6 +26,12 @@ void pack(const ConvWeights<T>& weights, int64_t panel, T* packed) {
                outputs, weights.majors, packed + t * weights.majors * width, width);
 }
 
+/// Whether a vector holds all outputs of a group.
+template <class T>
+bool is_narrow(const WindowBlock<T>& block) {
+  return block.outputs <= kLanes<T>;
+}
+
 /// All outputs of some windows, whose elements stay in L1 meanwhile; the first at `source`. Part
 /// [first, first + depth) of their depth.
 template <class T>
@@ -35,12 +41,15 @@ void run_windows(const WindowBlock<T>& block, int64_t count, int64_t first, int6
   const T *weights = block.weights + first * width, *bias = first == 0 ? block.bias : nullptr;
   for (int64_t group = 0; group < block.groups; ++group, source += block.channels)
     for (int64_t k = 0; k < block.outputs; k += width, weights += block.depth * width) {
-      const int64_t output = group * block.outputs + k;
-      run_tile(count, std::min(width, block.outputs - k), depth,
-               OffsetRows<T>{source, block.windows.step, block.windows.offsets + first},
-               SteppedLines<T>{weights, width},
-               Epilogue<T>{result + output, block.result_step, T(1), T(first ? 1 : 0),
-                           bias ? bias + output : nullptr});
+      const int64_t output = group * block.outputs + k, outputs = std::min(width, block.outputs - k);
+      const OffsetRows<T> rows{source, block.windows.step, block.windows.offsets + first};
+      const SteppedLines<T> lines{weights, width};
+      const Epilogue<T> to{result + output, block.result_step, T(1), T(first ? 1 : 0),
+                           bias ? bias + output : nullptr};
+      if (is_narrow(block))
+        run_tall_tile(count, outputs, depth, rows, lines, to);
+      else
+        run_tile(count, outputs, depth, rows, lines, to);
     }
 }
 
@@ -59,14 +68,15 @@ void forward(const WindowBlock<T>& block) {
   const WindowGrid<T>& windows = block.windows;
   const int64_t parts = (block.depth + most - 1) / most, part = (block.depth + parts - 1) / parts;
   // Tiles of about the same height: short ones wait for their own sums.
-  const int64_t tiles = (windows.columns + kTileRows - 1) / kTileRows;
+  const int64_t height = is_narrow(block) ? kTallRows : kTileRows;
+  const int64_t tiles = (windows.columns + height - 1) / height;
   for (int64_t row = 0; row < windows.rows; ++row)
     for (int64_t t = 0; t < tiles; ++t) {
       const int64_t first = windows.columns * t / tiles, last = windows.columns * (t + 1) / tiles;
       const T* const source = windows.source + row * windows.row_step + first * windows.step;
       T* const result = block.result + row * block.result_row_step + first * block.result_step;
       if (t + 1 < tiles)
-        ask_for_results(block, kTileRows, result + (last - first) * block.result_step);
+        ask_for_results(block, height, result + (last - first) * block.result_step);
       for (int64_t p = 0; p < block.depth; p += part)
         run_windows(block, last - first, p, std::min(part, block.depth - p), source, result);
     }
