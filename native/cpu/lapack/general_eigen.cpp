@@ -1,4 +1,5 @@
 #include "cpu/lapack/matrices.h"
+#include "cpu/lapack/small_eigen.h"
 #include "kernels/linalg_spectral.h"
 
 namespace flambeau::cpu {
@@ -68,6 +69,43 @@ class Solver {
 };
 
 template <class T>
+void check_given(const char* op, const Matrix<const T>& matrix) {
+  check(is_finite(matrix), ErrorKind::runtime, op, "(): the input has infinities or NaN");
+}
+
+constexpr int64_t kFew = 16;  // rows up to which calls of LAPACK take longer than the work
+
+/// Of matrices of few rows, in double.
+template <class T>
+void decompose_few(const char* op, const Tensor& values, const Tensor& vectors, const Tensor& A) {
+  using Complex = complex<Real<T>>;
+  using Wide = std::conditional_t<kIsComplex<T>, complex<double>, double>;
+  const Batch<const T> given(A);
+  const Batch<Complex> found(values, 1);
+  std::optional<Batch<Complex>> wanted;
+  if (vectors.defined()) wanted.emplace(vectors);
+  const int64_t n = given.rows();
+  over_matrices(given.count(), 25 * n * n * n, [&](int64_t begin, int64_t end) {
+    SmallEigen<Wide> eigen(n, wanted.has_value());
+    for (int64_t b = begin; b < end; ++b) {
+      const Matrix<const T> from = given[b];
+      check_given(op, from);
+      for (int64_t i = 0; i < n; ++i)
+        for (int64_t j = 0; j < n; ++j) eigen.matrix()[i * n + j] = static_cast<Wide>(from(i, j));
+      check(eigen.find(), ErrorKind::linalg, op, "(): (matrix ", b,
+            ") the algorithm failed to converge");
+      const Matrix<Complex> numbers = found[b];
+      for (int64_t i = 0; i < n; ++i) numbers(i, 0) = static_cast<Complex>(eigen.values()[i]);
+      if (!wanted) continue;
+      const Matrix<Complex> columns = (*wanted)[b];
+      for (int64_t j = 0; j < n; ++j)
+        for (int64_t i = 0; i < n; ++i)
+          columns(i, j) = static_cast<Complex>(eigen.vectors()[j * n + i]);
+    }
+  });
+}
+
+template <class T>
 void decompose(const char* op, const Tensor& values, const Tensor& vectors, const Tensor& A) {
   using Complex = complex<Real<T>>;
   const Batch<const T> given(A);
@@ -75,12 +113,13 @@ void decompose(const char* op, const Tensor& values, const Tensor& vectors, cons
   std::optional<Batch<Complex>> wanted;
   if (vectors.defined()) wanted.emplace(vectors);
   const int64_t n = given.rows();
+  if (n <= kFew) return decompose_few<T>(op, values, vectors, A);
   over_matrices_by_lapack(given.count(), 25 * n * n * n, [&](int64_t begin, int64_t end) {
     Solver<T> solve;
     Scratch<T> scratch;
     Scratch<Complex> scratch_values, scratch_vectors;
     for (int64_t b = begin; b < end; ++b) {
-      check(is_finite(given[b]), ErrorKind::runtime, op, "(): the input has infinities or NaN");
+      check_given(op, given[b]);
       const Matrix<T> matrix{scratch.of(n * n), n, n, 1, std::max<int64_t>(n, 1)};
       copy<T>(given[b], matrix);
       const Columns<Complex> numbers(found[b], scratch_values);

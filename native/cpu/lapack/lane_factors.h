@@ -16,18 +16,20 @@ struct LaneFactors {
   void (*factor)(int64_t rows, int64_t columns, T* a, int* swaps, int* failed);
   /// Determinants, one a lane; `a` is destroyed.
   void (*determinants)(int64_t n, T* a, T* results);
-  /// getrs, with these factors of n rows.
-  void (*solve)(int64_t n, int64_t columns, const T* factors, const int* swaps, T* b);
-  /// trtrs: b becomes the solution of the system of a triangle of n rows.
-  void (*substitute)(bool is_upper, bool is_unit, int64_t n, int64_t columns, const T* a, T* b);
+  /// getrs, with these factors of n rows, or of the transpose where they are transposed; they are
+  /// destroyed.
+  void (*solve)(bool transposed, int64_t n, int64_t columns, T* factors, const int* swaps, T* b);
+  /// trtrs: b becomes the solution of the system of a triangle of n rows, which is destroyed.
+  void (*substitute)(bool is_upper, bool is_unit, int64_t n, int64_t columns, T* a, T* b);
   /// potrf of lower triangles, with zeros above; failed: the order of the first leading minor that
   /// is not positive.
   void (*factor_definite)(int64_t n, T* a, int* failed);
   /// geqr2.
   void (*reflect)(int64_t rows, int64_t columns, T* a, T* tau);
-  /// org2r, ung2r: the first columns of the product of `count` reflections; as many has a.
-  void (*multiply_reflections)(int64_t rows, int64_t columns, int64_t count, const T* a,
-                               const T* tau, T* result);
+  /// org2r, ung2r: the first columns of the product of `count` reflections; as many has a, which
+  /// is destroyed.
+  void (*multiply_reflections)(int64_t rows, int64_t columns, int64_t count, T* a, T* tau,
+                               T* result);
 };
 
 /// Rows and columns up to which matrices of a batch are factored so, and the most lanes.

@@ -1,384 +1,304 @@
 #include "cpu/lapack/lane_factors.h"
 
-#include <algorithm>
-#include <concepts>
 #include <limits>
 
-#include "cpu/lapack/numbers.h"
-#include "cpu/linalg/vector.h"
+#include "cpu/lapack/lane_numbers.h"
 
 namespace flambeau::cpu::FLAMBEAU_ISA {
 namespace {
 
-/// As many as fill a register with the real parts.
-template <class T>
-constexpr int64_t kMatrices = kLanes<T>;
-template <class T>
-constexpr int64_t kMatrices<complex<T>> = kLanes<T>;
+template <class E>
+using Choice = decltype(Vector<Real<E>>{} > Vector<Real<E>>{});
 
-/// In each lane, row k is exchanged with the row of that number, counted from 1.
-template <class T>
-void exchange_rows(int64_t k, int64_t rows, int64_t columns, T* a, const int* numbers) {
-  constexpr int64_t lanes = kMatrices<T>;
-  Size<T> wanted[lanes];  // as wide as elements, which are chosen by them
-  for (int64_t l = 0; l < lanes; ++l) wanted[l] = static_cast<Size<T>>(numbers[l] - 1);
-  for (int64_t i = k + 1; i < rows; ++i) {
-    const Size<T> number = static_cast<Size<T>>(i);
-    if (std::find(wanted, wanted + lanes, number) == wanted + lanes) continue;
-    for (int64_t j = 0; j < columns; ++j) {
-      T* const one = a + (k * columns + j) * lanes;
-      T* const other = a + (i * columns + j) * lanes;
-#pragma omp simd
-      for (int64_t l = 0; l < lanes; ++l) {
-        const T first = one[l], second = other[l];
-        one[l] = wanted[l] == number ? second : first;
-        other[l] = wanted[l] == number ? first : second;
-      }
+/// Element (i, j) of matrices with so many columns.
+template <class E>
+E* place(E* a, int64_t columns, int64_t i, int64_t j) {
+  return a + (i * columns + j) * kMatrices<std::remove_const_t<E>>;
+}
+
+/// Whole numbers of lanes.
+template <class E>
+struct IntegersOf {
+  typedef int type __attribute__((vector_size(kMatrices<E> * sizeof(int))));
+};
+template <class E>
+void store_integers(int* to, Vector<Real<E>> numbers) {
+  using Integers = typename IntegersOf<E>::type;
+  const Integers found = __builtin_convertvector(numbers, Integers);
+  std::memcpy(to, &found, sizeof(found));
+}
+template <class E>
+Vector<Real<E>> load_integers(const int* from) {
+  typename IntegersOf<E>::type found;
+  std::memcpy(&found, from, sizeof(found));
+  return __builtin_convertvector(found, Vector<Real<E>>);
+}
+
+/// Rows exchanged in each lane with those of these numbers, counted from 1, in order or backwards.
+template <class E>
+void exchange_rows(int64_t rows, int64_t columns, E* a, const int* numbers, bool backwards) {
+  using T = Real<E>;
+  for (int64_t done = 0; done < rows; ++done) {
+    const int64_t k = backwards ? rows - 1 - done : done;
+    const Vector<T> wanted = load_integers<E>(numbers + k * kMatrices<E>);
+    for (int64_t i = 0; i < rows; ++i) {
+      const auto choice = wanted == splat(static_cast<T>(i + 1));
+      if (i == k || !any<T>(choice)) continue;
+      for (int64_t j = 0; j < columns; ++j)
+        exchange(choice, place(a, columns, k, j), place(a, columns, i, j));
     }
   }
 }
 
-/// Rows k and those of the largest elements of column k are exchanged.
-template <class T>
-void choose_pivots(int64_t k, int64_t rows, int64_t columns, T* a, int* swaps) {
-  constexpr int64_t lanes = kMatrices<T>;
-  const auto row = [&](int64_t i) { return a + i * columns * lanes; };
-  Size<T> largest[lanes], chosen[lanes];  // rows as numbers of the elements' width
-  for (int64_t l = 0; l < lanes; ++l) {
-    largest[l] = size_of(row(k)[k * lanes + l]);
-    chosen[l] = static_cast<Size<T>>(k);
-  }
-  for (int64_t i = k + 1; i < rows; ++i) {
-    const T* const candidate = row(i) + k * lanes;
-#pragma omp simd
-    for (int64_t l = 0; l < lanes; ++l) {
-      const Size<T> size = size_of(candidate[l]);
-      const bool larger = size > largest[l];
-      largest[l] = larger ? size : largest[l];
-      chosen[l] = larger ? static_cast<Size<T>>(i) : chosen[l];
-    }
-  }
-  for (int64_t l = 0; l < lanes; ++l) swaps[k * lanes + l] = static_cast<int>(chosen[l]) + 1;
-  exchange_rows(k, rows, columns, a, swaps + k * lanes);
-}
-
-/// Of real numbers, in registers. That rows are exchanged is part of each step, without a branch
-/// that depends on which: row k is put together from those that lanes choose, the others are what
-/// is left.
-template <std::floating_point T>
-void factor_lanes(int64_t rows, int64_t columns, T* a, int* swaps, int* failed) {
-  constexpr int64_t lanes = kMatrices<T>;
-  using Numbers = Vector<T>;
-  using Choice = decltype(Numbers{} > Numbers{});
-  Numbers pivots[kTiny], left[kTiny];
-  Choice is_chosen[kTiny];
-  const auto at = [&](int64_t i, int64_t j) { return a + (i * columns + j) * lanes; };
-  const auto rest = [&](int64_t i, int64_t j) { return is_chosen[i] ? left[j] : load(at(i, j)); };
-  std::fill_n(failed, lanes, 0);
+/// In registers. That rows are exchanged is part of each step, without a branch that depends on
+/// which: row k is put together from those that lanes choose, the others are what is left.
+template <class E>
+void factor_lanes(int64_t rows, int64_t columns, E* a, int* swaps, int* failed) {
+  using T = Real<E>;
+  separate(rows * columns, a);
+  Numbers<E> pivots[kTiny], left[kTiny];
+  Choice<E> is_chosen[kTiny];
+  const auto at = [&](int64_t i, int64_t j) { return place(a, columns, i, j); };
+  const auto rest = [&](int64_t i, int64_t j) {
+    return choose<T>(is_chosen[i], left[j], read(at(i, j)));
+  };
+  Vector<T> failures{};
   for (int64_t k = 0; k < std::min(rows, columns); ++k) {
-    const auto size_at = [&](int64_t i) {
-      const Numbers x = load(at(i, k));
-      return x < T(0) ? -x : x;
-    };
-    Numbers largest = size_at(k), chosen = splat(static_cast<T>(k));
+    Vector<T> largest = sum_of_parts<T>(read(at(k, k))), chosen = splat(static_cast<T>(k));
     for (int64_t i = k + 1; i < rows; ++i) {
-      const Numbers size = size_at(i);
-      const Choice is_larger = size > largest;
+      const Vector<T> size = sum_of_parts<T>(read(at(i, k)));
+      const Choice<E> is_larger = size > largest;
       largest = is_larger ? size : largest;
       chosen = is_larger ? splat(static_cast<T>(i)) : chosen;
     }
     for (int64_t i = k + 1; i < rows; ++i) is_chosen[i] = chosen == splat(static_cast<T>(i));
     for (int64_t j = 0; j < columns; ++j) {
-      pivots[j] = left[j] = load(at(k, j));
-      for (int64_t i = k + 1; i < rows; ++i) pivots[j] = is_chosen[i] ? load(at(i, j)) : pivots[j];
-      store(at(k, j), pivots[j]);
+      pivots[j] = left[j] = read(at(k, j));
+      for (int64_t i = k + 1; i < rows; ++i)
+        pivots[j] = choose<T>(is_chosen[i], read(at(i, j)), pivots[j]);
+      write(at(k, j), pivots[j]);
     }
-    for (int64_t l = 0; l < lanes; ++l) {
-      swaps[k * lanes + l] = static_cast<int>(chosen[l]) + 1;
-      if (pivots[k][l] == T(0) && failed[l] == 0) failed[l] = static_cast<int>(k + 1);
-    }
+    store_integers<E>(swaps + k * kMatrices<E>, chosen + T(1));
+    const Choice<E> is_zero = sum_of_parts<T>(pivots[k]) == T(0);
+    failures = is_zero & (failures == T(0)) ? splat(static_cast<T>(k + 1)) : failures;
     // What is divided by zero is zero, too.
-    const Numbers divisors = pivots[k] == T(0) ? splat(T(1)) : pivots[k];
+    const Divisor<E> divisor(choose<T>(is_zero, number<E>(splat(T(1))), pivots[k]));
     for (int64_t i = k + 1; i < rows; ++i) {
-      for (int64_t j = 0; j < k; ++j) store(at(i, j), rest(i, j));
-      const Numbers factors = rest(i, k) / divisors;
-      store(at(i, k), factors);
+      for (int64_t j = 0; j < k; ++j) write(at(i, j), rest(i, j));
+      const Numbers<E> factor = divisor.under(rest(i, k));
+      write(at(i, k), factor);
       for (int64_t j = k + 1; j < columns; ++j)
-        store(at(i, j), multiply_add<T>(-factors, pivots[j], rest(i, j)));
+        write(at(i, j), subtract_product<T>(rest(i, j), factor, pivots[j]));
     }
   }
+  store_integers<E>(failed, failures);
+  join(rows * columns, a);
 }
 
-template <class T>
-void factor_lanes(int64_t rows, int64_t columns, T* a, int* swaps, int* failed) {
-  constexpr int64_t lanes = kMatrices<T>;
-  std::fill_n(failed, lanes, 0);
-  for (int64_t k = 0; k < std::min(rows, columns); ++k) {
-    choose_pivots(k, rows, columns, a, swaps);
-    const T* const pivots = a + (k * columns + k) * lanes;
-    T divisors[lanes];
-    for (int64_t l = 0; l < lanes; ++l) {
-      const bool is_zero = pivots[l] == T(0);
-      if (is_zero && failed[l] == 0) failed[l] = static_cast<int>(k + 1);
-      divisors[l] = is_zero ? T(1) : pivots[l];  // what is divided is zero, too
-    }
-    for (int64_t i = k + 1; i < rows; ++i) {
-      T* const row = a + i * columns * lanes;
-      T factors[lanes];
-#pragma omp simd
-      for (int64_t l = 0; l < lanes; ++l)
-        factors[l] = row[k * lanes + l] = row[k * lanes + l] / divisors[l];
-      for (int64_t j = k + 1; j < columns; ++j) {
-        const T* const above = a + (k * columns + j) * lanes;
-#pragma omp simd
-        for (int64_t l = 0; l < lanes; ++l)
-          row[j * lanes + l] = row[j * lanes + l] - factors[l] * above[l];
-      }
-    }
-  }
-}
-
-/// Of real numbers: of a known order in registers, of any other (0) where they lie. Rows that would
-/// be looked through for the greatest element change places with it as they are met: what becomes
-/// of a row does not depend on its place.
-template <int known, std::floating_point T>
-Vector<T> determinant_of(Vector<T>* a, int64_t order) {
+/// Of a known order in registers, of any other (0) where they lie. Rows that would be looked
+/// through for the greatest element change places with it as they are met: what becomes of a row
+/// does not depend on its place.
+template <int known, class E>
+Numbers<E> determinant_of(Numbers<E>* a, int64_t order) {
+  using T = Real<E>;
   const int64_t n = known > 0 ? known : order;
-  const auto size_of = [](Vector<T> x) { return x < T(0) ? -x : x; };
-  Vector<T> product = splat(T(1));
+  Numbers<E> product = number<E>(splat(T(1)));
 #pragma GCC unroll 4
   for (int64_t k = 0; k < n; ++k) {
-    Vector<T>* const pivots = a + k * n;
+    Numbers<E>* const pivots = a + k * n;
 #pragma GCC unroll 4
     for (int64_t i = k + 1; i < n; ++i) {
-      Vector<T>* const row = a + i * n;
-      const auto is_larger = size_of(row[k]) > size_of(pivots[k]);
+      Numbers<E>* const row = a + i * n;
+      const auto is_larger = sum_of_parts<T>(row[k]) > sum_of_parts<T>(pivots[k]);
 #pragma GCC unroll 4
       for (int64_t j = k; j < n; ++j) {
-        const Vector<T> one = pivots[j], other = row[j];
-        pivots[j] = is_larger ? other : one;
-        row[j] = is_larger ? one : other;
+        const Numbers<E> one = pivots[j], other = row[j];
+        pivots[j] = choose<T>(is_larger, other, one);
+        row[j] = choose<T>(is_larger, one, other);
       }
-      product = is_larger ? -product : product;
+      product = choose<T>(is_larger, -product, product);
     }
-    product *= pivots[k];
-    const Vector<T> divisors = pivots[k] == T(0) ? splat(T(1)) : pivots[k];
+    product = product * pivots[k];
+    const auto is_zero = sum_of_parts<T>(pivots[k]) == T(0);
+    const Divisor<E> divisor(choose<T>(is_zero, number<E>(splat(T(1))), pivots[k]));
 #pragma GCC unroll 4
     for (int64_t i = k + 1; i < n; ++i) {
-      Vector<T>* const row = a + i * n;
-      const Vector<T> factors = row[k] / divisors;
+      Numbers<E>* const row = a + i * n;
+      const Numbers<E> factor = divisor.under(row[k]);
 #pragma GCC unroll 4
-      for (int64_t j = k + 1; j < n; ++j) row[j] = multiply_add<T>(-factors, pivots[j], row[j]);
+      for (int64_t j = k + 1; j < n; ++j)
+        row[j] = subtract_product<T>(row[j], factor, pivots[j]);
     }
   }
   return product;
 }
 
-template <int order, std::floating_point T>
-Vector<T> determinant_in_registers(const T* a) {
-  Vector<T> elements[order * order];
+template <int order, class E>
+Numbers<E> determinant_in_registers(const E* a) {
+  Numbers<E> elements[order * order];
 #pragma GCC unroll 16
-  for (int i = 0; i < order * order; ++i) elements[i] = load(a + i * kMatrices<T>);
-  return determinant_of<order, T>(elements, order);
+  for (int i = 0; i < order * order; ++i) elements[i] = read(a + i * kMatrices<E>);
+  return determinant_of<order, E>(elements, order);
+}
+template <class E>
+Numbers<E> determinant_in_memory(int64_t n, const E* a) {
+  Numbers<E> elements[kTiny * kTiny];
+  for (int64_t i = 0; i < n * n; ++i) elements[i] = read(a + i * kMatrices<E>);
+  return determinant_of<0, E>(elements, n);
 }
 
-template <std::floating_point T>
-void determinants(int64_t n, T* a, T* results) {
-  if (n == 2) return store(results, determinant_in_registers<2>(a));
-  if (n == 3) return store(results, determinant_in_registers<3>(a));
-  if (n == 4) return store(results, determinant_in_registers<4>(a));
-  Vector<T> elements[kTiny * kTiny];
-  for (int64_t i = 0; i < n * n; ++i) elements[i] = load(a + i * kMatrices<T>);
-  store(results, determinant_of<0, T>(elements, n));
-}
-template <class T>
-void determinants(int64_t n, T* a, T* results) {
-  constexpr int64_t lanes = kMatrices<T>;
-  int swaps[kTiny * lanes], failed[lanes];
-  factor_lanes(n, n, a, swaps, failed);
-  std::fill_n(results, lanes, T(1));
-  for (int64_t k = 0; k < n; ++k)
-    for (int64_t l = 0; l < lanes; ++l) {
-      const T product = results[l] * a[(k * n + k) * lanes + l];
-      results[l] = swaps[k * lanes + l] != k + 1 ? -product : product;
-    }
+template <class E>
+void determinants(int64_t n, E* a, E* results) {
+  separate(n * n, a);
+  const Numbers<E> found = n == 2   ? determinant_in_registers<2>(a)
+                           : n == 3 ? determinant_in_registers<3>(a)
+                           : n == 4 ? determinant_in_registers<4>(a)
+                                    : determinant_in_memory(n, a);
+  write(results, found);
+  join(1, results);
 }
 
-/// b of row i, less what row k of it contributes.
-template <class T>
-void subtract_lanes(int64_t columns, const T* factors, const T* from, T* to) {
-  constexpr int64_t lanes = kMatrices<T>;
-  for (int64_t j = 0; j < columns; ++j) {
-#pragma omp simd
-    for (int64_t l = 0; l < lanes; ++l)
-      to[j * lanes + l] = to[j * lanes + l] - factors[l] * from[j * lanes + l];
-  }
-}
-
-template <class T>
-void substitute_lanes(bool is_upper, bool is_unit, int64_t n, int64_t columns, const T* a, T* b) {
-  constexpr int64_t lanes = kMatrices<T>;
-  const auto factor_at = [&](int64_t i, int64_t k) { return a + (i * n + k) * lanes; };
-  const auto row = [&](int64_t i) { return b + i * columns * lanes; };
+/// Of elements whose parts lie apart.
+template <class E>
+void substitute_separated(bool is_upper, bool is_unit, int64_t n, int64_t columns, const E* a,
+                          E* b) {
+  using T = Real<E>;
   for (int64_t done = 0; done < n; ++done) {
     const int64_t i = is_upper ? n - 1 - done : done;
     const int64_t first = is_upper ? i + 1 : 0, last = is_upper ? n : i;
-    for (int64_t k = first; k < last; ++k) subtract_lanes(columns, factor_at(i, k), row(k), row(i));
-    const T* const divisors = factor_at(i, i);
-    for (int64_t j = 0; !is_unit && j < columns; ++j) {
-#pragma omp simd
-      for (int64_t l = 0; l < lanes; ++l)
-        row(i)[j * lanes + l] = row(i)[j * lanes + l] / divisors[l];
+    const Divisor<E> divisor(read(place(a, n, i, i)));
+    for (int64_t j = 0; j < columns; ++j) {
+      Numbers<E> left = read(place(b, columns, i, j));
+      for (int64_t k = first; k < last; ++k)
+        left = subtract_product<T>(left, read(place(a, n, i, k)), read(place(b, columns, k, j)));
+      write(place(b, columns, i, j), is_unit ? left : divisor.under(left));
     }
   }
 }
 
-template <class T>
-void solve_lanes(int64_t n, int64_t columns, const T* factors, const int* swaps, T* b) {
-  for (int64_t k = 0; k < n; ++k) exchange_rows(k, n, columns, b, swaps + k * kMatrices<T>);
-  substitute_lanes(false, true, n, columns, factors, b);
-  substitute_lanes(true, false, n, columns, factors, b);
+template <class E>
+void substitute_lanes(bool is_upper, bool is_unit, int64_t n, int64_t columns, E* a, E* b) {
+  separate(n * n, a);
+  separate(n * columns, b);
+  substitute_separated(is_upper, is_unit, n, columns, a, b);
+  join(n * columns, b);
 }
 
-template <class T>
-void factor_definite_lanes(int64_t n, T* a, int* failed) {
-  constexpr int64_t lanes = kMatrices<T>;
-  std::fill_n(failed, lanes, 0);
-  const auto at = [&](int64_t i, int64_t j) { return a + (i * n + j) * lanes; };
+template <class E>
+void solve_lanes(bool transposed, int64_t n, int64_t columns, E* factors, const int* swaps, E* b) {
+  separate(n * n, factors);
+  separate(n * columns, b);
+  if (!transposed) exchange_rows(n, columns, b, swaps, false);
+  substitute_separated(false, !transposed, n, columns, factors, b);
+  substitute_separated(true, transposed, n, columns, factors, b);
+  if (transposed) exchange_rows(n, columns, b, swaps, true);
+  join(n * columns, b);
+}
+
+template <class E>
+void factor_definite_lanes(int64_t n, E* a, int* failed) {
+  using T = Real<E>;
+  separate(n * n, a);
+  const auto at = [&](int64_t i, int64_t j) { return place(a, n, i, j); };
+  Vector<T> failures{};
   for (int64_t k = 0; k < n; ++k) {
-    T* const diagonal = at(k, k);
-    Size<T> roots[lanes];
-    for (int64_t l = 0; l < lanes; ++l) {
-      const Size<T> square = real_part(diagonal[l]);
-      if (!(square > 0) && failed[l] == 0) failed[l] = static_cast<int>(k + 1);
-      roots[l] = std::sqrt(square);
-      diagonal[l] = T(roots[l]);
-    }
+    const Vector<T> square = real_part<T>(read(at(k, k)));
+    const Choice<E> is_positive = square > T(0), is_first = failures == T(0);
+    failures = ~is_positive & is_first ? splat(static_cast<T>(k + 1)) : failures;
+    const Vector<T> size = root<T>(square);
+    write(at(k, k), number<E>(size));
     for (int64_t i = k + 1; i < n; ++i) {
-      T* const row = at(i, k);
-#pragma omp simd
-      for (int64_t l = 0; l < lanes; ++l) row[l] = row[l] / T(roots[l]);
-      for (int64_t j = k + 1; j <= i; ++j) {
-        const T* const other = at(j, k);
-        T* const to = at(i, j);
-#pragma omp simd
-        for (int64_t l = 0; l < lanes; ++l) to[l] = to[l] - row[l] * conjugate(other[l]);
-      }
-      std::fill_n(at(k, i), lanes, T(0));
+      const Numbers<E> factor = divide<T>(read(at(i, k)), size);
+      write(at(i, k), factor);
+      for (int64_t j = k + 1; j <= i; ++j)
+        write(at(i, j), subtract_product<T>(read(at(i, j)), factor, conjugate<T>(read(at(j, k)))));
+      write(at(k, i), Numbers<E>{});
     }
   }
+  store_integers<E>(failed, failures);
+  join(n * n, a);
 }
 
-/// The vector of a reflection of so many rows, the first a 1: where column k has it.
-template <class T>
-struct Vectors {
-  const T* a;
-  int64_t rows, columns;
-  const T* at(int64_t i, int64_t k) const { return a + (i * columns + k) * kMatrices<T>; }
-};
-
-/// b = (I - factors v v^H) b in columns [first, columns) of b.
-template <class T>
-void apply_lanes(const Vectors<T>& vectors, int64_t k, const T* factors, T* b, int64_t first,
-                 int64_t columns) {
-  constexpr int64_t lanes = kMatrices<T>;
-  const auto at = [&](int64_t i, int64_t j) { return b + (i * columns + j) * lanes; };
+/// b = (I - factor v v^H) b in columns [first, columns) of b, of so many rows. v stands in column k
+/// of `a` below its first element, which is a 1.
+template <class E>
+void apply_lanes(int64_t rows, const E* a, int64_t a_columns, int64_t k, Numbers<E> factor, E* b,
+                 int64_t first, int64_t columns) {
+  using T = Real<E>;
   for (int64_t j = first; j < columns; ++j) {
-    T sums[lanes];
-    std::copy_n(at(k, j), lanes, sums);
-    for (int64_t i = k + 1; i < vectors.rows; ++i) {
-      const T *const v = vectors.at(i, k), *const x = at(i, j);
-#pragma omp simd
-      for (int64_t l = 0; l < lanes; ++l) sums[l] = sums[l] + conjugate(v[l]) * x[l];
-    }
-    T* const top = at(k, j);
-#pragma omp simd
-    for (int64_t l = 0; l < lanes; ++l) {
-      sums[l] = factors[l] * sums[l];
-      top[l] = top[l] - sums[l];
-    }
-    for (int64_t i = k + 1; i < vectors.rows; ++i) {
-      const T* const v = vectors.at(i, k);
-      T* const x = at(i, j);
-#pragma omp simd
-      for (int64_t l = 0; l < lanes; ++l) x[l] = x[l] - v[l] * sums[l];
+    Numbers<E> sum = read(place(b, columns, k, j));
+    for (int64_t i = k + 1; i < rows; ++i)
+      sum = add_product<T>(read(place(a, a_columns, i, k)), read(place(b, columns, i, j)), sum);
+    sum = factor * sum;
+    write(place(b, columns, k, j), read(place(b, columns, k, j)) - sum);
+    for (int64_t i = k + 1; i < rows; ++i) {
+      E* const x = place(b, columns, i, j);
+      write(x, subtract_product<T>(read(x), read(place(a, a_columns, i, k)), sum));
     }
   }
 }
 
-/// Norms of column k from row `first` on, in units of the largest number.
-template <class T>
-void find_norms(const Vectors<T>& vectors, int64_t first, int64_t k, Size<T>* norms) {
-  constexpr int64_t lanes = kMatrices<T>;
-  Size<T> largest[lanes] = {}, sums[lanes] = {};
-  for (int64_t i = first; i < vectors.rows; ++i) {
-    const T* const x = vectors.at(i, k);
-#pragma omp simd
-    for (int64_t l = 0; l < lanes; ++l) {
-      const Size<T> size = size_of(x[l]);
-      largest[l] = size > largest[l] || size != size ? size : largest[l];
-    }
+/// The norm of column k from row `first` on, in units of the largest number.
+template <class E>
+Vector<Real<E>> norm_of(int64_t rows, int64_t columns, const E* a, int64_t first, int64_t k) {
+  using T = Real<E>;
+  Vector<T> largest{}, sum{};
+  for (int64_t i = first; i < rows; ++i) {
+    const Vector<T> size = sum_of_parts<T>(read(place(a, columns, i, k)));
+    largest = (size > largest) | (size != size) ? size : largest;
   }
-  for (int64_t l = 0; l < lanes; ++l)  // less than this is nothing
-    largest[l] = largest[l] < std::numeric_limits<Size<T>>::min() ? Size<T>(1) : largest[l];
-  for (int64_t i = first; i < vectors.rows; ++i) {
-    const T* const x = vectors.at(i, k);
-#pragma omp simd
-    for (int64_t l = 0; l < lanes; ++l) {
-      const T part = x[l] / T(largest[l]);
-      sums[l] += real_part(part * conjugate(part));
-    }
-  }
-#pragma omp simd
-  for (int64_t l = 0; l < lanes; ++l) norms[l] = largest[l] * std::sqrt(sums[l]);
+  // Less than this is nothing.
+  largest = largest < std::numeric_limits<T>::min() ? splat(T(1)) : largest;
+  for (int64_t i = first; i < rows; ++i)
+    sum = add_square<T>(divide<T>(read(place(a, columns, i, k)), largest), sum);
+  return largest * root<T>(sum);
 }
 
-/// As make_reflection (small_factors.simd.cpp), in each lane.
-template <class T>
-void make_reflections(int64_t rows, int64_t columns, int64_t k, T* a, T* factors) {
-  constexpr int64_t lanes = kMatrices<T>;
-  const Vectors<T> vectors{a, rows, columns};
-  Size<T> rest[lanes], norms[lanes];
-  find_norms(vectors, k + 1, k, rest);
-  find_norms(vectors, k, k, norms);
-  T* const diagonal = a + (k * columns + k) * lanes;
-  T shifts[lanes];
-  for (int64_t l = 0; l < lanes; ++l) {
-    const T alpha = diagonal[l];
-    const Size<T> size = real_part(alpha);
-    const bool is_done = rest[l] == 0 && alpha == T(size);
-    const Size<T> beta = std::signbit(size) ? norms[l] : -norms[l];
-    factors[l] = is_done ? T(0) : (T(beta) - alpha) / T(beta);
-    shifts[l] = is_done ? T(1) : alpha - T(beta);
-    diagonal[l] = is_done ? alpha : T(beta);
-  }
+/// As make_reflection (small_factors.simd.cpp), in each lane. Returns the factors.
+template <class E>
+Numbers<E> make_reflections(int64_t rows, int64_t columns, int64_t k, E* a) {
+  using T = Real<E>;
+  const Vector<T> rest = norm_of(rows, columns, a, k + 1, k);
+  const Vector<T> norm = norm_of(rows, columns, a, k, k);
+  E* const diagonal = place(a, columns, k, k);
+  const Numbers<E> alpha = read(diagonal);
+  const Vector<T> size = real_part<T>(alpha);
+  const Choice<E> is_done = (rest == T(0)) & (imaginary_part<T>(alpha) == T(0));
+  const Vector<T> beta = is_negative<T>(size) ? norm : -norm;
+  const Numbers<E> shift = choose<T>(is_done, number<E>(splat(T(1))), alpha - number<E>(beta));
+  const Numbers<E> factor = divide<T>(number<E>(beta) - alpha, beta);
+  write(diagonal, choose<T>(is_done, alpha, number<E>(beta)));
+  const Divisor<E> divisor(shift);
   for (int64_t i = k + 1; i < rows; ++i) {
-    T* const x = a + (i * columns + k) * lanes;
-#pragma omp simd
-    for (int64_t l = 0; l < lanes; ++l) x[l] = x[l] / shifts[l];
+    E* const x = place(a, columns, i, k);
+    write(x, divisor.under(read(x)));
   }
+  return choose<T>(is_done, Numbers<E>{}, factor);
 }
 
-template <class T>
-void reflect_lanes(int64_t rows, int64_t columns, T* a, T* tau) {
-  constexpr int64_t lanes = kMatrices<T>;
-  for (int64_t k = 0; k < std::min(rows, columns); ++k, tau += lanes) {
-    make_reflections(rows, columns, k, a, tau);
-    T factors[lanes];
-    for (int64_t l = 0; l < lanes; ++l) factors[l] = conjugate(tau[l]);
-    apply_lanes(Vectors<T>{a, rows, columns}, k, factors, a, k + 1, columns);
+template <class E>
+void reflect_lanes(int64_t rows, int64_t columns, E* a, E* tau) {
+  const int64_t count = std::min(rows, columns);
+  separate(rows * columns, a);
+  for (int64_t k = 0; k < count; ++k) {
+    const Numbers<E> factor = make_reflections(rows, columns, k, a);
+    write(tau + k * kMatrices<E>, factor);
+    apply_lanes(rows, a, columns, k, conjugate<Real<E>>(factor), a, k + 1, columns);
   }
+  join(rows * columns, a);
+  join(count, tau);
 }
 
-template <class T>
-void multiply_lanes(int64_t rows, int64_t columns, int64_t count, const T* a, const T* tau,
-                    T* result) {
-  constexpr int64_t lanes = kMatrices<T>;
+template <class E>
+void multiply_lanes(int64_t rows, int64_t columns, int64_t count, E* a, E* tau, E* result) {
+  separate(rows * columns, a);
+  separate(count, tau);
   for (int64_t i = 0; i < rows; ++i)
     for (int64_t j = 0; j < columns; ++j)
-      std::fill_n(result + (i * columns + j) * lanes, lanes, T(i == j ? 1 : 0));
+      write(place(result, columns, i, j), number<E>(splat(Real<E>(i == j ? 1 : 0))));
   for (int64_t k = count - 1; k >= 0; --k)
-    apply_lanes(Vectors<T>{a, rows, columns}, k, tau + k * lanes, result, k, columns);
+    apply_lanes(rows, a, columns, k, read(tau + k * kMatrices<E>), result, k, columns);
+  join(rows * columns, result);
 }
 
 }  // namespace

@@ -38,6 +38,11 @@ class Lanes {
         },
         [](const E& ours, E& wanted) { wanted = ours; });
   }
+  /// Nothing where numbers are real.
+  void conjugate() {
+    if constexpr (kIsComplex<E>)
+      for (E& element : elements_) element.im = -element.im;
+  }
   void fill_identity(int64_t order) {
     std::fill(elements_.begin(), elements_.end(), E(0));
     for (int64_t i = 0; i < order; ++i)

@@ -1,4 +1,4 @@
-#include "cpu/lapack/matrices.h"
+#include "cpu/lapack/bunch_kaufman.h"
 #include "kernels/linalg_least_squares.h"
 
 namespace flambeau::cpu {
@@ -6,6 +6,24 @@ namespace flambeau::cpu {
 using namespace lapack;
 
 namespace {
+
+constexpr int64_t kFew = 16;  // rows up to which calls of LAPACK take longer than the work
+
+template <class T>
+void factor_few(const Batch<const T>& given, const Batch<T>& wanted, const Batch<int>& swaps,
+                const Batch<int>& status, bool hermitian) {
+  const int64_t n = given.rows();
+  over_matrices(given.count(), n * n * n, [&](int64_t begin, int64_t end) {
+    for (int64_t b = begin; b < end; ++b) {
+      const Matrix<const T> from = given[b];
+      const Matrix<T> to = wanted[b];
+      for (int64_t j = 0; j < n; ++j)
+        for (int64_t i = 0; i < n; ++i) to(i, j) = i < j ? T(0) : from(i, j);
+      *status[b].data = hermitian ? BunchKaufman<T, true>(to, swaps[b].data).run()
+                                  : BunchKaufman<T, false>(to, swaps[b].data).run();
+    }
+  });
+}
 
 template <class T>
 void factor_all(const Tensor& LD, const Tensor& pivots, const Tensor& info, const Tensor& A,
@@ -15,6 +33,7 @@ void factor_all(const Tensor& LD, const Tensor& pivots, const Tensor& info, cons
   const Batch<int> swaps(pivots, 1), status(info, 0);
   auto& factor = hermitian ? hetrf<T> : sytrf<T>;
   const int64_t n = given.rows();
+  if (n <= kFew) return factor_few(given, wanted, swaps, status, hermitian);
   over_matrices_by_lapack(given.count(), n * n * n / 3, [&](int64_t begin, int64_t end) {
     Scratch<T> scratch, work;
     for (int64_t b = begin; b < end; ++b) {
@@ -22,12 +41,10 @@ void factor_all(const Tensor& LD, const Tensor& pivots, const Tensor& info, cons
       matrix.fill(given[b]);
       int* const failed = status[b].data;
       *failed = 0;
-      if (n > 0) {
-        T size{};
-        factor('L', n, matrix.data(), matrix.step(), swaps[b].data, &size, -1, failed);
-        const int64_t count = asked_size(size);
-        factor('L', n, matrix.data(), matrix.step(), swaps[b].data, work.of(count), count, failed);
-      }
+      T size{};
+      factor('L', n, matrix.data(), matrix.step(), swaps[b].data, &size, -1, failed);
+      const int64_t count = asked_size(size);
+      factor('L', n, matrix.data(), matrix.step(), swaps[b].data, work.of(count), count, failed);
       for (int64_t j = 1; j < n; ++j)
         for (int64_t i = 0; i < j; ++i) matrix(i, j) = T(0);
       matrix.finish();

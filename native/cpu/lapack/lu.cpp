@@ -2,6 +2,7 @@
 
 #include "core/types/element_types.h"
 #include "cpu/lapack/lu_factors.h"
+#include "cpu/lapack/real_or_complex.h"
 #include "kernels/linalg_factors.h"
 #include "kernels/linalg_solve.h"
 
@@ -140,6 +141,25 @@ bool is_odd(const int* swaps, int64_t step, int64_t count) {
   return odd;
 }
 
+/// What a pivot, counted from 1, says.
+int64_t row_of(int pivot, int64_t rows) {
+  check(pivot >= 1 && pivot <= rows, ErrorKind::runtime,
+        "pivots_to_permutation(): pivots must lie between 1 and ", rows, ", got ", pivot);
+  return pivot - 1;
+}
+
+/// Solves A^H x = b for each column b.
+template <class T>
+void solve_factored_adjoint(const Matrix<const T>& factors, const int* swaps, const Matrix<T>& b) {
+  conjugate_where_complex(b);
+  solve_triangle(transposed(factors), b, false, false);
+  solve_triangle(transposed(factors), b, true, true);
+  for (int64_t k = factors.rows - 1; k >= 0; --k)
+    for (int64_t j = 0; swaps[k] != k + 1 && j < b.columns; ++j)
+      std::swap(b(k, j), b(swaps[k] - 1, j));
+  conjugate_where_complex(b);
+}
+
 void check_factors(const char* op, const Tensor& info) {
   const int64_t failure = first_failure(info);
   if (failure < 0) return;
@@ -245,6 +265,76 @@ void inverse_of(const Tensor& inverse, const Tensor& info, const Tensor& A, bool
   if (check_errors) check_factors("solve_system", info);
 }
 
+void lu_solution(const Tensor& result, const Tensor& LU, const Tensor& pivots, const Tensor& B,
+                 bool adjoint) {
+  copy_data(result, B);
+  if (result.numel() == 0) return;
+  const Tensor matrices = with_batch_of(LU, result, 2), orders = with_batch_of(pivots, result, 1);
+  visit_elements(result.dtype(), [&]<class T>() {
+    const Batch<T> all(matrices), unknown(result);
+    const Batch<const int> exchanges(orders, 1);
+    const int64_t n = all.rows(), sides = unknown.columns();
+    over_matrices(
+        unknown.count(), n * n * sides, lanes_of<T>(n, sides), [&](int64_t b, int64_t end) {
+          const int64_t tiny = b + count_in_lanes<T>(b, end, n, sides);
+          if (b < tiny) {
+            const LaneFactors<T>& kernels = lane_factors<T>();
+            Lanes<T> factors(kernels.lanes, n, n), columns(kernels.lanes, n, sides);
+            Lanes<int> swaps(kernels.lanes, n, 1);
+            for (; b < tiny; b += kernels.lanes) {
+              factors.take(all, b, adjoint);
+              if (adjoint) factors.conjugate();
+              swaps.take(exchanges, b);
+              for (int64_t i = 0; i < n * kernels.lanes; ++i) row_of(swaps.data()[i], n);
+              columns.take(unknown, b);
+              kernels.solve(adjoint, n, sides, factors.data(), swaps.data(), columns.data());
+              columns.give(unknown, b);
+            }
+          }
+          Scratch<int> order;
+          for (; b < end; ++b) {
+            int* const swaps = order.of(n);
+            for (int64_t i = 0; i < n; ++i)
+              swaps[i] = static_cast<int>(row_of(exchanges[b](i, 0), n)) + 1;
+            const auto solve = adjoint ? solve_factored_adjoint<T> : solve_factored<T>;
+            solve(constant(all[b]), swaps, unknown[b]);
+          }
+        });
+  });
+}
+
+void lu_matrices(const Tensor& P, const Tensor& L, const Tensor& U, const Tensor& LU,
+                 const Tensor& pivots) {
+  const int64_t m = LU.size(-2), n = LU.size(-1), least = std::min(m, n);
+  const Tensor order = empty(IntList(P.sizes()).first(P.sizes().size() - 1), DType::int64);
+  pivots_to_permutation(order, pivots, m);
+  fill_data(P, Scalar(0));
+  visit_elements(LU.dtype(), [&]<class T>() {
+    const Batch<const T> given(LU);
+    const Batch<const int64_t> orders(order, 1);
+    const Batch<T> permutation(P), lower(L), upper(U);
+    // Column by column, those of all matrices one after the other.
+    const int64_t most = std::max(m, n);
+    over_matrices(given.count() * most, 3 * m, [&](int64_t begin, int64_t end) {
+      for (int64_t i = begin; i < end; ++i) {
+        const int64_t b = i / most, j = i % most;
+        const Matrix<const T> from = given[b];
+        if (j < m) permutation[b](orders[b](j, 0), j) = T(1);
+        if (j < least) {
+          const Matrix<T> l = lower[b];
+          for (int64_t row = 0; row < j; ++row) l(row, j) = T(0);
+          l(j, j) = T(1);
+          for (int64_t row = j + 1; row < m; ++row) l(row, j) = from(row, j);
+        }
+        if (j < n) {
+          const Matrix<T> u = upper[b];
+          for (int64_t row = 0; row < least; ++row) u(row, j) = row <= j ? from(row, j) : T(0);
+        }
+      }
+    });
+  });
+}
+
 void pivots_to_permutation(const Tensor& result, const Tensor& pivots, int64_t) {
   const Batch<const int> swaps(pivots, 1);
   const Batch<int64_t> rows(result, 1);
@@ -254,11 +344,7 @@ void pivots_to_permutation(const Tensor& result, const Tensor& pivots, int64_t) 
       for (int64_t i = 0; i < order.rows; ++i) order(i, 0) = i;
       const Matrix<const int> swap = swaps[b];
       for (int64_t i = 0; i < swap.rows; ++i) {
-        const int64_t other = swap(i, 0) - 1;
-        check(other >= 0 && other < order.rows, ErrorKind::runtime,
-              "pivots_to_permutation(): pivots must lie between 1 and ", order.rows, ", got ",
-              other + 1);
-        std::swap(order(i, 0), order(other, 0));
+        std::swap(order(i, 0), order(row_of(swap(i, 0), order.rows), 0));
       }
     }
   });

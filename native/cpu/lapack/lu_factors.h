@@ -55,8 +55,9 @@ class TinyFactors {
     for (int64_t l = 0; l < lanes; ++l)
       body(first + l, elements_.data() + l, (all_.columns() + 1) * lanes, swaps_.data() + l, lanes);
   }
+  /// Once: factors are destroyed.
   void solve(Lanes<T>& b, int64_t columns) {
-    kernels_.solve(all_.rows(), columns, elements_.data(), swaps_.data(), b.data());
+    kernels_.solve(false, all_.rows(), columns, elements_.data(), swaps_.data(), b.data());
   }
 
  private:

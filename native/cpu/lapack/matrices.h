@@ -43,7 +43,12 @@ class Batch {
       sizes_.push_back(tensor.sizes()[d]);
       steps_.push_back(tensor.strides()[d]);
     }
-    for (size_t d = 0; d < outer_; ++d) count_ *= sizes_[d];
+    for (size_t d = outer_; d-- > 0;) {
+      if (sizes_[d] == 1) continue;  // whatever its step
+      if (count_ == 1) step_ = steps_[d];
+      is_even_ &= steps_[d] == step_ * count_;
+      count_ *= sizes_[d];
+    }
     if (dims > 0) {
       const int64_t largest =
           *std::max_element(sizes_.begin() + static_cast<ptrdiff_t>(outer_), sizes_.end());
@@ -58,6 +63,10 @@ class Batch {
   int64_t columns() const { return first_.columns; }
   Matrix<T> operator[](int64_t index) const {
     Matrix<T> found = first_;
+    if (is_even_) {
+      found.data += index * step_;
+      return found;
+    }
     for (size_t d = outer_; d-- > 0;) {
       found.data += index % sizes_[d] * steps_[d];
       index /= sizes_[d];
@@ -69,7 +78,8 @@ class Batch {
   T* data_;
   size_t outer_;
   std::vector<int64_t> sizes_, steps_;
-  int64_t count_ = 1;
+  bool is_even_ = true;  // matrices lie the same step apart
+  int64_t count_ = 1, step_ = 0;
   Matrix<T> first_{data_, 1, 1, 1, 1};
 };
 

@@ -3,6 +3,8 @@
 
 #include "core/threads/interrupt.h"
 #include "cpu/lapack/blocks.h"
+#include "cpu/lapack/lane_exponential.h"
+#include "cpu/lapack/lanes.h"
 #include "cpu/linalg/gemm.h"
 #include "kernels/linalg_functions.h"
 
@@ -145,6 +147,24 @@ class Exponential {
   std::vector<T> memory_;
 };
 
+/// Of matrices [begin, end), a whole number of lanes, all by the highest degree: what becomes of a
+/// matrix does not depend on those beside it.
+template <class T>
+void find_tiny(const Batch<const T>& given, const Batch<T>& wanted, int64_t begin, int64_t end) {
+  using Kernels = LaneExponential<T>;
+  const Kernels& kernels = lane_exponential<T>();
+  const int64_t n = given.rows();
+  const Degree& highest = degrees<T>().back();
+  const std::vector<double> numbers = coefficients(highest.degree);
+  const Approximant approximant{highest.degree, highest.norm, numbers.data()};
+  Lanes<T> some(kernels.lanes, n, n), room(kernels.lanes, Kernels::kRoom * n, n);
+  for (; begin < end; begin += kernels.lanes) {
+    some.take(given, begin);
+    kernels.run(approximant, n, some.data(), room.data());
+    some.give(wanted, begin);
+  }
+}
+
 }  // namespace
 
 void exponential_of(const Tensor& result, const Tensor& self) {
@@ -153,9 +173,12 @@ void exponential_of(const Tensor& result, const Tensor& self) {
     const Batch<const T> given(self);
     const Batch<T> wanted(result);
     const int64_t n = given.rows();
-    over_matrices(given.count(), 15 * n * n * n, [&](int64_t begin, int64_t end) {
+    const int64_t lanes = lanes_of<T>(n, n);
+    over_matrices(given.count(), 15 * n * n * n, lanes, [&](int64_t begin, int64_t end) {
+      const int64_t tiny = begin + count_in_lanes<T>(begin, end, n, n);
+      if (begin < tiny) find_tiny(given, wanted, begin, tiny);
       Exponential<T> exponential(n);
-      for (int64_t b = begin; b < end; ++b) exponential(given[b], wanted[b]);
+      for (int64_t b = tiny; b < end; ++b) exponential(given[b], wanted[b]);
     });
   });
 }

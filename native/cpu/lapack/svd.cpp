@@ -1,7 +1,5 @@
 #include "cpu/lapack/bidiagonal.h"
-#include "cpu/lapack/lane_rotations.h"
-#include "cpu/lapack/lanes.h"
-#include "cpu/lapack/matrices.h"
+#include "cpu/lapack/rotated.h"
 #include "kernels/linalg_spectral.h"
 
 namespace flambeau::cpu {
@@ -59,57 +57,26 @@ class Solver {
   Scratch<int> integers_;
 };
 
-/// Tiny real matrices as many at once as a register has lanes.
-template <class T>
-class Rotations {
- public:
-  Rotations(int64_t m, int64_t n, bool with_vectors)
-      : long_(std::max(m, n)),
-        short_(std::min(m, n)),
-        is_wide_(m < n),
-        elements_(lanes(), long_, short_),
-        numbers_(lanes(), short_, 1),
-        vectors_(lanes(), with_vectors ? short_ : 0, with_vectors ? short_ : 0) {}
-  static int64_t lanes() { return lane_rotations<T>().lanes; }
-  /// Of so many from number `first` on; `left` and `right`, both or neither, are wanted, too.
-  /// Returns the bits of those of which nothing was found.
-  uint32_t operator()(const Batch<const T>& given, int64_t first, int64_t count,
-                      const Batch<T>& values, const Batch<T>* left, const Batch<T>* right) {
-    elements_.take(given, first, is_wide_, count);
-    const uint32_t failed = lane_rotations<T>().singular(
-        long_, short_, elements_.data(), numbers_.data(), left ? vectors_.data() : nullptr);
-    numbers_.give(values, first, false, count);
-    if (left) {
-      (is_wide_ ? vectors_ : elements_).give(*left, first, false, count);
-      (is_wide_ ? elements_ : vectors_).give(*right, first, true, count);
-    }
-    return failed;
-  }
-
- private:
-  int64_t long_, short_;
-  bool is_wide_;
-  Lanes<T> elements_, numbers_, vectors_;
-};
-
 /// one(number) for all matrices of [begin, end) but those that rotations decompose.
 template <class T, class One>
 void rotate_or(const Batch<const T>& given, const Batch<Real<T>>& values, const Batch<T>* left,
                const Batch<T>* right, int64_t begin, int64_t end, const One& one) {
-  const int64_t m = given.rows(), n = given.columns(), k = std::min(m, n);
-  if constexpr (!kIsComplex<T>) {
-    const bool is_reduced = !left || (left->columns() == k && right->rows() == k);
-    if (k > 0 && std::max(m, n) <= kRotated && is_reduced) {
-      Rotations<T> rotate(m, n, left != nullptr);
-      return in_groups(
-          begin, end, rotate.lanes(),
-          [&](int64_t first, int64_t count) {
-            return rotate(given, first, count, values, left, right);
-          },
-          one);
-    }
-  }
-  for (; begin < end; ++begin) one(begin);
+  const int64_t m = given.rows(), n = given.columns(), k = std::min(m, n), longer = std::max(m, n);
+  const bool is_reduced = !left || (left->columns() == k && right->rows() == k), is_wide = m < n;
+  rotate_each<T>(
+      longer, is_reduced ? k : 0, left != nullptr, begin, end,
+      [&](Rotated<T>& some, int64_t first, int64_t count, T* found) {
+        some.elements.take(given, first, is_wide, count);
+        const uint32_t failed = lane_rotations<T>().singular(longer, k, some.elements.data(),
+                                                             some.values.data(), found);
+        some.values.give(values, first, false, count);
+        if (left) {  // U = conj(V) and V^H = U^T of the transpose
+          (is_wide ? some.vectors : some.elements).give(*left, first, false, count);
+          (is_wide ? some.elements : some.vectors).give(*right, first, true, count);
+        }
+        return failed;
+      },
+      one);
 }
 
 /// Of a matrix without elements every orthonormal basis will do.
@@ -190,7 +157,7 @@ void decompose(const char* op, const Tensor& U, const Tensor& S, const Tensor& V
     Scratch<Real<T>> scratch_values;
     const Batch<T>*const u_wanted = left ? &*left : nullptr, *const vh_wanted =
                                                                  right ? &*right : nullptr;
-    rotate_or<T>(given, found, u_wanted, vh_wanted, begin, end, [&](int64_t b) {
+    rotate_or(given, found, u_wanted, vh_wanted, begin, end, [&](int64_t b) {
       // LAPACK would seek their vectors for ever.
       if (is_infinite(op, b, given[b])) {
         set_nan(found[b]);

@@ -1,8 +1,7 @@
 #include <cmath>
 
 #include "cpu/lapack/blocks.h"
-#include "cpu/lapack/lane_rotations.h"
-#include "cpu/lapack/lanes.h"
+#include "cpu/lapack/rotated.h"
 #include "cpu/lapack/scaling.h"
 #include "cpu/lapack/tridiagonal.h"
 #include "cpu/lapack/tridiagonal_form.h"
@@ -159,52 +158,23 @@ void check_converged(const char* op, int64_t matrix, int failed) {
         " off-diagonal elements of an intermediate form did not become zero");
 }
 
-/// Tiny real matrices as many at once as a register has lanes.
-template <class T>
-class Rotations {
- public:
-  Rotations(int64_t n, bool lower, bool with_vectors)
-      : n_(n),
-        lower_(lower),
-        elements_(lanes(), n, n),
-        numbers_(lanes(), n, 1),
-        vectors_(lanes(), with_vectors ? n : 0, with_vectors ? n : 0) {}
-  static int64_t lanes() { return lane_rotations<T>().lanes; }
-  /// Of so many from number `first` on; `vectors` may be null. Returns the bits of those of which
-  /// nothing was found.
-  uint32_t operator()(const Batch<const T>& given, int64_t first, int64_t count,
-                      const Batch<T>& values, const Batch<T>* vectors) {
-    elements_.take(given, first, lower_, count);
-    const uint32_t left = lane_rotations<T>().symmetric(n_, elements_.data(), numbers_.data(),
-                                                        vectors ? vectors_.data() : nullptr);
-    numbers_.give(values, first, false, count);
-    if (vectors) vectors_.give(*vectors, first, false, count);
-    return left;
-  }
-
- private:
-  int64_t n_;
-  bool lower_;
-  Lanes<T> elements_, numbers_, vectors_;
-};
-
 /// one(number) for all matrices of [begin, end) but those that rotations decompose.
 template <class T, class One>
 void rotate_or(const Batch<const T>& given, bool lower, const Batch<Real<T>>& values,
                const Batch<T>* vectors, int64_t begin, int64_t end, const One& one) {
   const int64_t n = given.rows();
-  if constexpr (!kIsComplex<T>) {
-    if (n <= kRotated) {
-      Rotations<T> rotate(n, lower, vectors != nullptr);
-      return in_groups(
-          begin, end, rotate.lanes(),
-          [&](int64_t first, int64_t count) {
-            return rotate(given, first, count, values, vectors);
-          },
-          one);
-    }
-  }
-  for (; begin < end; ++begin) one(begin);
+  rotate_each<T>(
+      n, n, vectors != nullptr, begin, end,
+      [&](Rotated<T>& some, int64_t first, int64_t count, T* found) {
+        some.elements.take(given, first, lower, count);
+        if (lower) some.elements.conjugate();
+        const uint32_t left = lane_rotations<T>().symmetric(n, some.elements.data(),
+                                                            some.values.data(), found);
+        some.values.give(values, first, false, count);
+        if (vectors) some.vectors.give(*vectors, first, false, count);
+        return left;
+      },
+      one);
 }
 
 constexpr int64_t kLarge = 10;  // rows
@@ -245,7 +215,7 @@ void decompose(const char* op, const Tensor& values, const Tensor& vectors, cons
     Solver<T> solve;
     Scratch<T> scratch;
     Scratch<Real<T>> scratch_values;
-    rotate_or<T>(given, lower, found, &wanted, begin, end, [&](int64_t b) {
+    rotate_or(given, lower, found, &wanted, begin, end, [&](int64_t b) {
       const Columns<Real<T>> numbers(found[b], scratch_values);
       const Columns<T> matrix(wanted[b], scratch);
       matrix.fill(given[b]);
