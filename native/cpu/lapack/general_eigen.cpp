@@ -1,4 +1,4 @@
-#include "cpu/lapack/matrices.h"
+#include "cpu/lapack/scaling.h"
 #include "cpu/lapack/small_eigen.h"
 #include "kernels/linalg_spectral.h"
 
@@ -122,6 +122,7 @@ void decompose(const char* op, const Tensor& values, const Tensor& vectors, cons
       check_given(op, given[b]);
       const Matrix<T> matrix{scratch.of(n * n), n, n, 1, std::max<int64_t>(n, 1)};
       copy<T>(given[b], matrix);
+      const int exponent = scale(matrix, false);  // LAPACK forgets to undo its own
       const Columns<Complex> numbers(found[b], scratch_values);
       std::optional<Columns<Complex>> columns;
       if (wanted) columns.emplace((*wanted)[b], scratch_vectors);
@@ -130,6 +131,9 @@ void decompose(const char* op, const Tensor& values, const Tensor& vectors, cons
       check(failed == 0, ErrorKind::linalg, op, "(): (matrix ", b,
             ") the algorithm failed to converge: only the eigenvalues from ", failed,
             " on were found");
+      for (int64_t i = 0; i < n; ++i)
+        numbers(i, 0) = {std::ldexp(numbers(i, 0).re, exponent),
+                         std::ldexp(numbers(i, 0).im, exponent)};
       numbers.finish();
       if (columns) columns->finish();
     }

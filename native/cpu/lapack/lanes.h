@@ -4,8 +4,8 @@
 #include <vector>
 
 #include "cpu/lapack/lane_factors.h"
+#include "cpu/lapack/lane_moves.h"
 #include "cpu/lapack/matrices.h"
-#include "cpu/transpose.h"
 
 namespace flambeau::cpu::lapack {
 
@@ -24,8 +24,8 @@ class Lanes {
             int64_t count = kMostLanes) {
     each(
         matrices, first, count, transposes,
-        [](E* ours, int64_t ours_step, const E* given, int64_t step) {
-          transpose_block(words(ours), ours_step, words(given), step);
+        [&](int64_t length, auto* const* at, E* ours, int64_t step) {
+          lane_moves<Word>().gather(lanes_, length, at, words(ours), step);
         },
         [](E& ours, const E& given) { ours = given; });
   }
@@ -33,8 +33,8 @@ class Lanes {
             int64_t count = kMostLanes) {
     each(
         matrices, first, count, transposes,
-        [](E* ours, int64_t ours_step, E* wanted, int64_t step) {
-          transpose_block(words(wanted), step, words(ours), ours_step);
+        [&](int64_t length, auto* const* at, E* ours, int64_t step) {
+          lane_moves<Word>().scatter(lanes_, length, words(ours), step, at);
         },
         [](const E& ours, E& wanted) { wanted = ours; });
   }
@@ -50,43 +50,42 @@ class Lanes {
   }
 
  private:
-  // What is moved is bits: several elements of several matrices at a time.
+  // What is moved is bits, of numbers of 16 bytes one at a time.
   using Word = std::conditional_t<sizeof(E) == 4, uint32_t, uint64_t>;
-  static constexpr int64_t kSide = sizeof(E) <= 8 ? kBlock<Word> : 0;
+  static constexpr bool kAreWords = sizeof(E) == sizeof(Word);
   static Word* words(E* elements) { return reinterpret_cast<Word*>(elements); }
   static const Word* words(const E* elements) { return reinterpret_cast<const Word*>(elements); }
 
-  /// `move_block` moves the same kSide elements of as many matrices, which lie `step` apart.
-  template <class Other, class MoveBlock, class Move>
+  /// `move_run` moves so many elements that lie one behind the other in each matrix.
+  template <class Other, class MoveRun, class Move>
   void each(const Batch<Other>& matrices, int64_t first, int64_t count, bool transposes,
-            const MoveBlock& move_block, const Move& move) {
+            const MoveRun& move_run, const Move& move) {
+    const int64_t lanes = lanes_;
     Other* starts[kMostLanes];
-    for (int64_t l = 0; l < lanes_; ++l) starts[l] = matrices[first + std::min(l, count - 1)].data;
-    const int64_t step = lanes_ > 1 ? starts[1] - starts[0] : 0, lanes = lanes_;
-    // Of exchanges there are as many lanes as of elements, which may be wider: fewer than a side.
-    bool is_regular = kSide > 0 && lanes % std::max<int64_t>(kSide, 1) == 0;
-    for (int64_t l = 1; l < lanes; ++l) is_regular &= starts[l] - starts[l - 1] == step;
+    for (int64_t l = 0; l < lanes; ++l) starts[l] = matrices[first + std::min(l, count - 1)].data;
     const Matrix<Other> shape = transposes ? transposed(matrices[first]) : matrices[first];
     // Runs along what is dense in their memory.
     const bool by_columns = shape.column_step != 1 && shape.row_step == 1;
-    const int64_t runs = by_columns ? shape.columns : shape.rows;
-    const int64_t length = by_columns ? shape.rows : shape.columns;
+    int64_t runs = by_columns ? shape.columns : shape.rows;
+    int64_t length = by_columns ? shape.rows : shape.columns;
     const int64_t ours_step = by_columns ? shape.columns * lanes : lanes;
     const int64_t ours_run = by_columns ? lanes : shape.columns * lanes;
     const int64_t their_step = by_columns ? shape.row_step : shape.column_step;
     const int64_t their_run = by_columns ? shape.column_step : shape.row_step;
-    int64_t whole = 0;
-    if constexpr (kSide > 0) {
-      if (is_regular && their_step == 1) whole = length / kSide * kSide;
+    if (!by_columns && their_step == 1 && their_run == length) {
+      length *= runs;
+      runs = std::min<int64_t>(runs, 1);
     }
     for (int64_t run = 0; run < runs; ++run) {
       E* const ours = elements_.data() + run * ours_run;
-      if constexpr (kSide > 0) {
-        for (int64_t i = 0; i < whole; i += kSide)
-          for (int64_t l = 0; l < lanes; l += kSide)
-            move_block(ours + i * ours_step + l, ours_step, starts[l] + run * their_run + i, step);
+      if (kAreWords && their_step == 1) {
+        using OtherWord = std::conditional_t<std::is_const_v<Other>, const Word, Word>;
+        OtherWord* at[kMostLanes];
+        for (int64_t l = 0; l < lanes; ++l) at[l] = words(starts[l] + run * their_run);
+        move_run(length, at, ours, ours_step);
+        continue;
       }
-      for (int64_t i = whole; i < length; ++i)
+      for (int64_t i = 0; i < length; ++i)
         for (int64_t l = 0; l < lanes; ++l)
           move(ours[i * ours_step + l], starts[l][run * their_run + i * their_step]);
     }

@@ -2,6 +2,7 @@
 #include <string_view>
 
 #include "cpu/lapack/real_or_complex.h"
+#include "cpu/lapack/rotated.h"
 #include "cpu/lapack/two_triangles.h"
 #include "kernels/linalg_least_squares.h"
 
@@ -237,6 +238,71 @@ class ReflectionSolver {
   Scratch<T> factors_, tau_, square_;
 };
 
+/// Solves by the singular values of tiny matrices of one size, which are found side by side.
+template <class T>
+class TinySolver {
+ public:
+  TinySolver(int64_t m, int64_t n, Real<T> rcond)
+      : m_(m),
+        n_(n),
+        rank_(std::min(m, n)),
+        rcond_(rcond < 0 ? std::numeric_limits<Real<T>>::epsilon() : rcond) {}
+
+  /// Of so many matrices; returns the bits of those of which nothing was found.
+  uint32_t find(Rotated<T>& some, T* vectors, const Batch<const T>& given, int64_t first,
+                int64_t count) {
+    const bool is_wide = m_ < n_;
+    some.elements.take(given, first, is_wide, count);
+    left_ = is_wide ? vectors : some.elements.data();
+    right_ = is_wide ? some.elements.data() : vectors;
+    values_ = some.values.data();
+    return lane_rotations<T>().singular(std::max(m_, n_), rank_, some.elements.data(),
+                                        some.values.data(), vectors);
+  }
+  /// The solution of the matrix in that lane. Returns its rank.
+  int64_t solve(int64_t lane, const Matrix<const T>& b, const Matrix<T>& x,
+                const Matrix<Real<T>>& values) const {
+    const int64_t lanes = lane_rotations<T>().lanes;
+    const auto at = [&](const auto* from, int64_t i, int64_t j) {
+      return from[(i * rank_ + j) * lanes + lane];
+    };
+    const Real<T> least = at(values_, 0, 0) * rcond_;
+    int64_t rank = 0;
+    for (int64_t j = 0; j < rank_; ++j) {
+      values(j, 0) = at(values_, 0, j);
+      if (values(j, 0) > least) ++rank;
+    }
+    T along[kRotated];
+    for (int64_t side = 0; side < b.columns; ++side) {
+      for (int64_t j = 0; j < rank; ++j) {
+        T sum(0);
+        for (int64_t i = 0; i < m_; ++i) sum = sum + turned(at(left_, i, j)) * b(i, side);
+        along[j] = sum / T(values(j, 0));
+      }
+      for (int64_t i = 0; i < n_; ++i) {
+        T sum(0);
+        for (int64_t j = 0; j < rank; ++j) sum = sum + turned(at(right_, i, j)) * along[j];
+        x(i, side) = sum;
+      }
+    }
+    return rank;
+  }
+
+ private:
+  static T turned(T x) {
+    if constexpr (kIsComplex<T>) {
+      return {x.re, -x.im};
+    } else {
+      return x;
+    }
+  }
+
+  int64_t m_, n_, rank_;
+  Real<T> rcond_;
+  const T *left_ = nullptr, *right_ = nullptr;  // singular vectors, the right ones conjugated
+  const Real<T>* values_ = nullptr;
+};
+
 struct Results {
   const Tensor &solution, &residuals, &rank, &values;
 };
@@ -259,7 +325,11 @@ void solve_all(const Results& to, const Tensor& A, const Tensor& B, double rcond
         ReflectionSolver<T> solve_by_reflections(m, n, cutoff, least, used == Driver::gelsy);
         Scratch<T> scratch, scratch_solution;
         Scratch<Real<T>> scratch_values;
-        for (int64_t i = begin; i < end; ++i) {
+        const auto residuals_of = [&](int64_t i) {
+          const Matrix<T> left{scratch.of(m * k), m, k, 1, std::max<int64_t>(m, 1)};
+          set_residuals(matrices[i], sides[i], solutions[i], left, residuals[i]);
+        };
+        const auto solve_one = [&](int64_t i) {
           const Columns<T> x(solutions[i], scratch_solution, std::max(m, n));
           const Columns<Real<T>> numbers(values[i], scratch_values);
           for (int64_t column = 0; column < k; ++column)
@@ -283,11 +353,25 @@ void solve_all(const Results& to, const Tensor& A, const Tensor& B, double rcond
           x.finish();
           if (used == Driver::gelsy) {  // whose callers ask for none
             for (int64_t side = 0; side < k; ++side) residuals[i](side, 0) = 0;
-            continue;
+            return;
           }
-          const Matrix<T> left{scratch.of(m * k), m, k, 1, std::max<int64_t>(m, 1)};
-          set_residuals(matrices[i], sides[i], solutions[i], left, residuals[i]);
-        }
+          residuals_of(i);
+        };
+        const bool by_values = used == Driver::gelsd || used == Driver::gelss;
+        TinySolver<T> tiny(m, n, cutoff);
+        rotate_each<T>(
+            std::max(m, n), by_values && k > 0 ? std::min(m, n) : 0, true, begin, end,
+            [&](Rotated<T>& some, int64_t first, int64_t count, T* vectors) {
+              const uint32_t failed = tiny.find(some, vectors, matrices, first, count);
+              for (int64_t l = 0; l < count; ++l) {
+                if (failed >> l & 1) continue;
+                const int64_t i = first + l;
+                *ranks[i].data = tiny.solve(l, sides[i], solutions[i], values[i]);
+                residuals_of(i);
+              }
+              return failed;
+            },
+            solve_one);
       });
 }
 

@@ -76,19 +76,29 @@ class SingularVector {
 template <class T>
 class TriangleRange {
  public:
-  /// Whether the least one counts, by far, beside the greatest one.
+  /// Takes column k, whose first element is the triangle's own, unless counts(greatest, least)
+  /// denies it, or the first one is 0.
+  template <class Counts>
+  bool take(int64_t k, const T* column, int64_t most, const Counts& counts) {
+    if (k == 0) {
+      if (column[0] == T(0)) return false;
+      greatest_.begin(column[0], most);
+      least_.begin(column[0], most);
+      return true;
+    }
+    if (!counts(greatest_.offer(column, column[k]), least_.offer(column, column[k]))) return false;
+    greatest_.accept();
+    least_.accept();
+    return true;
+  }
+  /// Whether the least one counts, by far, beside the greatest one; NaN does not.
   bool is_far_from_lower_rank(const Matrix<const T>& triangle, double rcond) {
     constexpr double kDoubt = 4;
-    if (triangle(0, 0) == T(0)) return false;
-    greatest_.begin(triangle(0, 0), triangle.columns);
-    least_.begin(triangle(0, 0), triangle.columns);
-    for (int64_t k = 1; k < triangle.columns; ++k) {
-      const T* const above = &triangle(0, k);
-      const double least = least_.offer(above, triangle(k, k));
-      if (!(greatest_.offer(above, triangle(k, k)) * kDoubt * rcond < least)) return false;
-      greatest_.accept();
-      least_.accept();
-    }
+    const auto counts = [=](double greatest, double least) {
+      return greatest * kDoubt * rcond < least;
+    };
+    for (int64_t k = 0; k < triangle.columns; ++k)
+      if (!take(k, &triangle(0, k), triangle.columns, counts)) return false;
     return true;
   }
   double greatest() const { return greatest_.scale(); }
@@ -179,20 +189,11 @@ class LowRankSolver {
         if (!counts(a, k)) return k;
     return most;
   }
+  /// NaN counts.
   bool counts(const Matrix<T>& a, int64_t k) {
-    const T diagonal = a(k, k);
-    if (k == 0) {
-      if (diagonal == T(0)) return false;
-      const int64_t most = std::min(a.rows, a.columns);
-      greatest_.begin(diagonal, most);
-      least_.begin(diagonal, most);
-      return true;
-    }
-    if (greatest_.offer(&a(0, k), diagonal) * rcond_ > least_.offer(&a(0, k), diagonal))
-      return false;
-    greatest_.accept();
-    least_.accept();
-    return true;
+    return range_.take(k, &a(0, k), std::min(a.rows, a.columns), [&](double greatest, double least) {
+      return !(greatest * rcond_ > least);
+    });
   }
 
   void put_back(const Matrix<T>& x) {
@@ -205,8 +206,7 @@ class LowRankSolver {
   }
 
   double rcond_;
-  SingularVector<T, true> greatest_;
-  SingularVector<T, false> least_;
+  TriangleRange<T> range_;
   WideSolver<T> wide_;
   Scratch<T> tau_, column_;
   Scratch<int64_t> places_;

@@ -316,20 +316,26 @@ void lu_matrices(const Tensor& P, const Tensor& L, const Tensor& U, const Tensor
     // Column by column, those of all matrices one after the other.
     const int64_t most = std::max(m, n);
     over_matrices(given.count() * most, 3 * m, [&](int64_t begin, int64_t end) {
-      for (int64_t i = begin; i < end; ++i) {
-        const int64_t b = i / most, j = i % most;
+      for (int64_t next = 0; begin < end; begin = next) {
+        const int64_t b = begin / most, first = begin - b * most;
+        next = std::min(end, (b + 1) * most);
         const Matrix<const T> from = given[b];
-        if (j < m) permutation[b](orders[b](j, 0), j) = T(1);
-        if (j < least) {
-          const Matrix<T> l = lower[b];
-          for (int64_t row = 0; row < j; ++row) l(row, j) = T(0);
+        const Matrix<const int64_t> places = orders[b];
+        const Matrix<T> p = permutation[b], l = lower[b], u = upper[b];
+        const auto columns = [&](int64_t count, const auto& body) {
+          for (int64_t j = first; j < std::min(first + next - begin, count); ++j) body(j);
+        };
+        columns(m, [&](int64_t j) { p(places(j, 0), j) = T(1); });
+        columns(least, [&](int64_t j) {
+          for (int64_t i = 0; i < j; ++i) l(i, j) = T(0);
           l(j, j) = T(1);
-          for (int64_t row = j + 1; row < m; ++row) l(row, j) = from(row, j);
-        }
-        if (j < n) {
-          const Matrix<T> u = upper[b];
-          for (int64_t row = 0; row < least; ++row) u(row, j) = row <= j ? from(row, j) : T(0);
-        }
+          for (int64_t i = j + 1; i < m; ++i) l(i, j) = from(i, j);
+        });
+        columns(n, [&](int64_t j) {
+          const int64_t above = std::min(j + 1, least);
+          for (int64_t i = 0; i < above; ++i) u(i, j) = from(i, j);
+          for (int64_t i = above; i < least; ++i) u(i, j) = T(0);
+        });
       }
     });
   });

@@ -22,7 +22,9 @@ double square_of(complex<double> x) { return x.re * x.re + x.im * x.im; }
 double conjugate(double x) { return x; }
 complex<double> conjugate(complex<double> x) { return {x.re, -x.im}; }
 double magnitude(double x) { return std::abs(x); }
-double magnitude(complex<double> x) { return std::hypot(x.re, x.im); }
+double magnitude(complex<double> x) { return std::sqrt(square_of(x)); }  // neither huge nor tiny
+complex<double> scaled(double factor, complex<double> x) { return {factor * x.re, factor * x.im}; }
+complex<double> scaled(complex<double> factor, complex<double> x) { return factor * x; }
 
 double root_of(double x) { return std::sqrt(x); }
 complex<double> root_of(complex<double> x) {
@@ -49,18 +51,46 @@ struct Reflection {
     factor = 1 / (norm * (norm + first));
     return -(phase * T(norm));
   }
-  /// Of `count` numbers that lie `step` apart.
-  void from_left(int64_t count, T* x, int64_t step) const {
-    T sum(0);
-    for (int64_t i = 0; i < count; ++i) sum += conjugate(v[i]) * x[i * step];
-    sum = sum * T(factor);
-    for (int64_t i = 0; i < count; ++i) x[i * step] = x[i * step] - sum * v[i];
+  /// What becomes of so many columns, which have a row every `step` numbers. `known`: how many rows
+  /// these are, 0: as many as are asked for.
+  template <int known>
+  void from_left(int64_t count, T* x, int64_t step, int64_t columns) const {
+    apply<known>(count, x, step, columns, [](T element) { return element; });
   }
-  void from_right(int64_t count, T* x) const {
-    T sum(0);
-    for (int64_t i = 0; i < count; ++i) sum += x[i] * v[i];
-    sum = sum * T(factor);
-    for (int64_t i = 0; i < count; ++i) x[i] = x[i] - sum * conjugate(v[i]);
+  /// Of the transpose of what is multiplied from the right.
+  template <int known>
+  void from_right_turned(int64_t count, T* x, int64_t step, int64_t columns) const {
+    apply<known>(count, x, step, columns, [](T element) { return conjugate(element); });
+  }
+  /// Of so many rows, `step` numbers from each other.
+  template <int known>
+  void from_right(int64_t count, T* x, int64_t step, int64_t rows) const {
+    const int64_t n = known > 0 ? known : count;
+    for (const T* const end = x + rows * step; x != end; x += step) {
+      T sum(0);
+      for (int64_t i = 0; i < n; ++i) sum += x[i] * v[i];
+      sum = sum * T(factor);
+      for (int64_t i = 0; i < n; ++i) x[i] = x[i] - sum * conjugate(v[i]);
+    }
+  }
+
+ private:
+  template <int known, class Turn>
+  void apply(int64_t count, T* x, int64_t step, int64_t columns, const Turn& turned) const {
+    const int64_t n = known > 0 ? known : count;
+    T sums[16];
+    for (int64_t j = 0; j < columns; ++j) sums[j] = T(0);
+    for (int64_t i = 0; i < n; ++i) {
+      const T element = conjugate(turned(v[i])) * T(factor);
+#pragma omp simd
+      for (int64_t j = 0; j < columns; ++j) sums[j] = sums[j] + element * x[i * step + j];
+    }
+    for (int64_t i = 0; i < n; ++i) {
+      const T element = turned(v[i]);
+#pragma omp simd
+      for (int64_t j = 0; j < columns; ++j)
+        x[i * step + j] = x[i * step + j] - sums[j] * element;
+    }
   }
 };
 
@@ -178,9 +208,9 @@ void SmallEigen<T>::reduce() {
     h(k + 1, k) = reflection.make(count, numbers);
     for (int64_t i = k + 2; i < n_; ++i) h(i, k) = T(0);
     if (reflection.factor == 0) continue;
-    for (int64_t j = k + 1; j < n_; ++j) reflection.from_left(count, &h(k + 1, j), n_);
-    for (int64_t i = 0; i < n_; ++i) reflection.from_right(count, &h(i, k + 1));
-    for (int64_t i = 0; with_vectors_ && i < n_; ++i) reflection.from_right(count, &q(i, k + 1));
+    reflection.template from_left<0>(count, &h(k + 1, k + 1), n_, n_ - k - 1);
+    reflection.template from_right<0>(count, &h(0, k + 1), n_, n_);
+    if (with_vectors_) reflection.template from_right_turned<0>(count, &q(0, k + 1), n_, n_);
   }
 }
 
@@ -274,9 +304,13 @@ void SmallEigen<double>::step(int64_t first, int64_t last, int count) {
     } else if (top > first) {
       h(k, k - 1) *= 1 - reflection.factor * reflection.v[0] * reflection.v[0];
     }
-    for (int64_t j = k; j < end; ++j) reflection.from_left(rows, &h(k, j), n_);
-    for (int64_t i = begin; i <= std::min(last, k + 3); ++i) reflection.from_right(rows, &h(i, k));
-    for (int64_t i = 0; with_vectors_ && i < n_; ++i) reflection.from_right(rows, &q(i, k));
+    const int64_t below = std::min(last, k + 3) + 1;
+    const auto apply = [&]<int known>() {
+      reflection.from_left<known>(rows, &h(k, k), n_, end - k);
+      reflection.from_right<known>(rows, &h(begin, k), n_, below - begin);
+      if (with_vectors_) reflection.from_right_turned<known>(rows, &q(0, k), n_, n_);
+    };
+    rows == 3 ? apply.operator()<3>() : apply.operator()<2>();
   }
 }
 /// With the shift of the last two rows that is nearer to the last element, as Q R, then R Q.
@@ -296,12 +330,12 @@ void SmallEigen<T>::step(int64_t first, int64_t last, int count) {
     const T numbers[] = {h(k, k), h(k + 1, k)};
     h(k, k) = reflection.make(2, numbers);
     h(k + 1, k) = T(0);
-    for (int64_t j = k + 1; j < end; ++j) reflection.from_left(2, &h(k, j), n_);
+    reflection.template from_left<2>(2, &h(k, k + 1), n_, end - k - 1);
   }
   for (int64_t k = first; k < last; ++k) {
     const Reflection<T>& reflection = reflections[k - first];
-    for (int64_t i = begin; i <= k + 1; ++i) reflection.from_right(2, &h(i, k));
-    for (int64_t i = 0; with_vectors_ && i < n_; ++i) reflection.from_right(2, &q(i, k));
+    reflection.template from_right<2>(2, &h(begin, k), n_, k + 2 - begin);
+    if (with_vectors_) reflection.template from_right_turned<2>(2, &q(0, k), n_, n_);
   }
   for (int64_t i = first; i <= last; ++i) h(i, i) = h(i, i) + shift;
 }
@@ -334,7 +368,7 @@ void SmallEigen<T>::find_vectors() {
         found[j - 1] = is_below ? (value - Complex(h(j, j))) / Complex(h(j, j - 1)) : Complex(1);
         found[j] = is_below ? Complex(1) : (value - Complex(h(j - 1, j - 1))) / Complex(h(j - 1, j));
         find_vector(j - 1, value, found);
-        write_vector(j - 1, found);
+        write_vector(j - 1, j, found);
         for (int64_t i = 0; i < n_; ++i) {
           const auto at = static_cast<size_t>(j * n_ + i);
           vectors_[at] = conjugate(vectors_[at - static_cast<size_t>(n_)]);
@@ -347,7 +381,7 @@ void SmallEigen<T>::find_vectors() {
     x[j] = T(1);
     find_vector(j, h(j, j), x);
     for (int64_t i = 0; i <= j; ++i) found[i] = Complex(x[i]);
-    write_vector(j, found);
+    write_vector(j, j, found);
   }
 }
 
@@ -384,22 +418,22 @@ void SmallEigen<T>::find_vector(int64_t last, N value, N* x) {
   }
 }
 
-/// Of the matrix as it was given, where its greatest element is real.
+/// Of the matrix as it was given, where its greatest element is real. x ends with element `last`.
 template <class T>
-void SmallEigen<T>::write_vector(int64_t column, Complex* x) {
+void SmallEigen<T>::write_vector(int64_t column, int64_t last, const Complex* x) {
   Complex* const to = vectors_.data() + column * n_;
   double greatest = 0;
   for (int64_t i = 0; i < n_; ++i) {
     Complex sum(0);
-    for (int64_t j = 0; j < n_; ++j) sum += Complex(q(i, j)) * x[j];
+    for (int64_t j = 0; j <= last; ++j) sum += scaled(q(i, j), x[j]);
     const auto at = static_cast<size_t>(i);
-    to[order_[at]] = sum * Complex(scales_[at]);
-    greatest = std::max(greatest, magnitude(to[order_[at]]));
+    to[order_[at]] = scaled(scales_[at], sum);
+    greatest = std::max(greatest, size_of(to[order_[at]]));
   }
   double squares = 0;
   int64_t place = 0;
   for (int64_t i = 0; i < n_; ++i) {
-    to[i] = to[i] * Complex(1 / greatest);
+    to[i] = scaled(1 / greatest, to[i]);
     squares += square_of(to[i]);
     if (square_of(to[i]) > square_of(to[place])) place = i;
   }

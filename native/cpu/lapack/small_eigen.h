@@ -26,7 +26,7 @@ class SmallEigen {
 
  private:
   T& h(int64_t i, int64_t j) { return h_[static_cast<size_t>(i * n_ + j)]; }
-  T& q(int64_t i, int64_t j) { return q_[static_cast<size_t>(i * n_ + j)]; }
+  T& q(int64_t i, int64_t j) { return q_[static_cast<size_t>(j * n_ + i)]; }
   void balance();
   void exchange(int64_t one, int64_t other);
   void reduce();
@@ -38,7 +38,7 @@ class SmallEigen {
   void find_vectors();
   template <class N>
   void find_vector(int64_t last, N value, N* x);
-  void write_vector(int64_t column, Complex* x);
+  void write_vector(int64_t column, int64_t last, const Complex* x);
 
   int64_t n_;
   bool with_vectors_;
