@@ -148,37 +148,33 @@ void SmallEigen<T>::balance() {
       if (j != i && (by_row ? h(i, j) : h(j, i)) != T(0)) return false;
     return true;
   };
-  const auto isolate = [&] {
-    for (int64_t i = end - 1; i >= begin; --i) {
-      if (is_alone(i, true)) {
-        exchange(i, --end);
-        return true;
-      }
-    }
-    for (int64_t i = begin; i < end; ++i) {
-      if (is_alone(i, false)) {
-        exchange(i, begin++);
-        return true;
-      }
+  const auto find_alone = [&](bool by_row) {
+    for (int64_t done = begin; done < end; ++done) {
+      const int64_t i = by_row ? begin + end - 1 - done : done;
+      if (!is_alone(i, by_row)) continue;
+      exchange(i, by_row ? --end : begin++);
+      return true;
     }
     return false;
   };
-  while (begin < end && isolate()) continue;
+  for (const bool by_row : {true, false})
+    while (find_alone(by_row)) continue;
   for (bool goes_on = true; goes_on;) {
     goes_on = false;
     for (int64_t i = begin; i < end; ++i) {
       double column = 0, row = 0;
       for (int64_t j = begin; j < end; ++j) {
-        if (j == i) continue;
-        column += size_of(h(j, i));
-        row += size_of(h(i, j));
+        column += square_of(h(j, i));
+        row += square_of(h(i, j));
       }
       if (column == 0 || row == 0) continue;
+      column = std::sqrt(column);
+      row = std::sqrt(row);
       const double before = column + row;
       double scale = 1;
-      for (; column < row / 2; column *= 4) scale *= 2;
-      for (; column >= row * 2; column /= 4) scale /= 2;
-      if (!((column + row) / scale < 0.95 * before)) continue;
+      for (; column < row / 2; column *= 2, row /= 2) scale *= 2;
+      for (; column / 2 >= row; column /= 2, row *= 2) scale /= 2;
+      if (column + row >= 0.95 * before) continue;
       goes_on = true;
       scales_[static_cast<size_t>(i)] *= scale;
       for (int64_t j = 0; j < n_; ++j) h(i, j) = h(i, j) * T(1 / scale);
@@ -278,6 +274,12 @@ void SmallEigen<double>::step(int64_t first, int64_t last, int count) {
     const double size = std::abs(h(last, last - 1)) + std::abs(h(last - 1, last - 2));
     x = y = x + 0.75 * size;
     w = -0.4375 * size * size;
+  }
+  const double half = (y - x) / 2, square = half * half + w;
+  if (square >= 0) {  // of real shifts twice the one that is nearer
+    const double larger = half + std::copysign(std::sqrt(square), half);
+    x = y = larger == 0 ? x : x - w / larger;
+    w = 0;
   }
   double numbers[3];
   int64_t top = last - 2;

@@ -9,6 +9,7 @@ from workloads import (
     products,
     sequences,
     sorting,
+    tiny_matrices,
     training,
     transforms,
 )
@@ -19,5 +20,6 @@ GROUPS = {
         *(basics, products, convolutions, channels_last, sequences, sorting, transforms, training),
         functions,
         operators,
+        tiny_matrices,
     )
 }
