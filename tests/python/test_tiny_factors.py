@@ -277,3 +277,21 @@ def test_products_of_reflections(dtype: str) -> None:
                 q = flambeau.linalg.householder_product(vectors, tau).numpy()
                 assert _largest(_adjoint(q) @ q - np.eye(n)) < _digits(dtype)
                 assert _largest(q @ np.triu(vectors.numpy()[:, :n]) - matrix) < _digits(dtype)
+
+
+@pytest.mark.parametrize("dtype", DTYPES)
+@pytest.mark.parametrize("left", [True, False])
+@pytest.mark.parametrize("transpose", [True, False])
+def test_products_with_reflections(transpose: bool, left: bool, dtype: str) -> None:
+    for m, n, sides in ((1, 1, 1), (4, 4, 4), (8, 3, 5), (16, 16, 2), (17, 5, 3), (4, 2, 20)):
+        for count in COUNTS:
+            vectors, tau = flambeau.geqrf(flambeau.from_numpy(_random((count, m, n), dtype)))
+            whole = np.zeros((count, m, m), dtype)
+            whole[..., :n] = vectors.numpy()
+            q = flambeau.linalg.householder_product(flambeau.from_numpy(whole), tau).numpy()
+            q = _adjoint(q) if transpose else q
+            side = _random((count, m, sides) if left else (count, sides, m), dtype, 1)
+            for b in _layouts(side):
+                found = flambeau.ormqr(vectors, tau, b, left=left, transpose=transpose).numpy()
+                wanted = q @ side if left else side @ q
+                assert _largest(found - wanted) < _digits(dtype)

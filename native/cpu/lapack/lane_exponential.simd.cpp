@@ -50,14 +50,12 @@ class Exponential {
     for (int done = 0; done < most; ++done) {
       multiply(n_, a_, a_, slot(0));
       const auto goes_on = counts_ > splat(static_cast<T>(done));
-      for_each([&](int64_t i) {
-        write(a_ + i, choose<T>(goes_on, read(slot(0) + i), read(a_ + i)));
-      });
+      for_each(
+          [&](int64_t i) { write(a_ + i, choose<T>(goes_on, read(slot(0) + i), read(a_ + i))); });
     }
     const auto nothing = splat(std::numeric_limits<T>::quiet_NaN());
-    for_each([&](int64_t i) {
-      write(a_ + i, choose<T>(is_finite_, read(a_ + i), number<E>(nothing)));
-    });
+    for_each(
+        [&](int64_t i) { write(a_ + i, choose<T>(is_finite_, read(a_ + i), number<E>(nothing))); });
     join(count_, a_);
   }
 

@@ -30,6 +30,11 @@ struct LaneFactors {
   /// is destroyed.
   void (*multiply_reflections)(int64_t rows, int64_t columns, int64_t count, T* a, T* tau,
                                T* result);
+  /// orm2r, unm2r from the left: b, of so many rows and columns, is multiplied by the product of
+  /// `count` reflections, the vectors of which are columns of a, or by its adjoint; a and tau are
+  /// destroyed.
+  void (*apply_reflections)(bool adjoint, int64_t rows, int64_t columns, int64_t count,
+                            int64_t a_columns, T* a, T* tau, T* b);
 };
 
 /// Rows and columns up to which matrices of a batch are factored so, and the most lanes.

@@ -126,8 +126,7 @@ Numbers<E> determinant_of(Numbers<E>* a, int64_t order) {
       Numbers<E>* const row = a + i * n;
       const Numbers<E> factor = divisor.under(row[k]);
 #pragma GCC unroll 4
-      for (int64_t j = k + 1; j < n; ++j)
-        row[j] = subtract_product<T>(row[j], factor, pivots[j]);
+      for (int64_t j = k + 1; j < n; ++j) row[j] = subtract_product<T>(row[j], factor, pivots[j]);
     }
   }
   return product;
@@ -301,13 +300,29 @@ void multiply_lanes(int64_t rows, int64_t columns, int64_t count, E* a, E* tau, 
   join(rows * columns, result);
 }
 
+template <class E>
+void apply_all_lanes(bool adjoint, int64_t rows, int64_t columns, int64_t count, int64_t a_columns,
+                     E* a, E* tau, E* b) {
+  separate(rows * a_columns, a);
+  separate(count, tau);
+  separate(rows * columns, b);
+  for (int64_t done = 0; done < count; ++done) {
+    const int64_t k = adjoint ? done : count - 1 - done;
+    const Numbers<E> factor = read(tau + k * kMatrices<E>);
+    apply_lanes(rows, a, a_columns, k, adjoint ? conjugate<Real<E>>(factor) : factor, b, 0,
+                columns);
+  }
+  join(rows * columns, b);
+}
+
 }  // namespace
 
 template <class T>
 const LaneFactors<T>& lane_factors() {
   static constexpr LaneFactors<T> kernels{
-      kMatrices<T>,         &factor_lanes<T>,          &determinants<T>,  &solve_lanes<T>,
-      &substitute_lanes<T>, &factor_definite_lanes<T>, &reflect_lanes<T>, &multiply_lanes<T>};
+      kMatrices<T>,      &factor_lanes<T>,     &determinants<T>,
+      &solve_lanes<T>,   &substitute_lanes<T>, &factor_definite_lanes<T>,
+      &reflect_lanes<T>, &multiply_lanes<T>,   &apply_all_lanes<T>};
   return kernels;
 }
 template const LaneFactors<float>& lane_factors();

@@ -1,6 +1,7 @@
 #pragma once
 
-/// A number of each of as many matrices as a register has lanes. Include only from *.simd.cpp files.
+/// A number of each of as many matrices as a register has lanes. Include only from *.simd.cpp
+/// files.
 
 #include <algorithm>
 #include <cmath>
@@ -113,7 +114,8 @@ Vector<T> magnitude(Complexes<T> x) {
   const Vector<T> ratio = larger == T(0) ? larger : smaller / larger;
   return larger * root<T>(multiply_add<T>(ratio, ratio, splat(T(1))));
 }
-/// What pivots are chosen by: the magnitude, or for complex numbers the sum of those of their parts.
+/// What pivots are chosen by: the magnitude, or for complex numbers the sum of those of their
+/// parts.
 template <class T>
 Vector<T> sum_of_parts(Vector<T> x) {
   return magnitude<T>(x);
@@ -140,8 +142,10 @@ Vector<T> imaginary_part(Complexes<T> x) {
 }
 template <class E>
 Numbers<E> number(Vector<Real<E>> x) {
-  if constexpr (kIsComplex<E>) return {x, Vector<Real<E>>{}};
-  else return x;
+  if constexpr (kIsComplex<E>)
+    return {x, Vector<Real<E>>{}};
+  else
+    return x;
 }
 template <class T, class Body>
 void for_parts(Vector<T> x, const Body& body) {

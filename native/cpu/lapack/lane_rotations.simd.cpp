@@ -66,9 +66,7 @@ struct Rotation {
   /// Of elements of both columns, or of their conjugates.
   void apply(E* x, E* y, bool x_turned = false, bool y_turned = false) const {
     if constexpr (kIsComplex<E>) {
-      const auto straight = [](Numbers<E> z, bool turned) {
-        return turned ? conjugate<T>(z) : z;
-      };
+      const auto straight = [](Numbers<E> z, bool turned) { return turned ? conjugate<T>(z) : z; };
       const Numbers<E> a = straight(read(x), x_turned);
       const Numbers<E> b = turn * straight(read(y), y_turned);
       write(x, straight(cosine * a - sine * b, x_turned));
@@ -90,8 +88,7 @@ void set_identity(int64_t n, E* vectors) {
 
 /// Values into their order, with the columns that belong to them, of so many rows.
 template <bool ascending, class E>
-void sort(int64_t count, Real<E>* values, E* one, int64_t one_rows, E* other,
-          int64_t other_rows) {
+void sort(int64_t count, Real<E>* values, E* one, int64_t one_rows, E* other, int64_t other_rows) {
   constexpr int64_t lanes = kMatrices<E>;
   for (int64_t end = count - 1; end > 0; --end)
     for (int64_t j = 0; j < end; ++j) {
@@ -151,8 +148,7 @@ uint32_t symmetric(int64_t n, E* a, Real<E>* values, E* vectors) {
         }
       }
   }
-  for (int64_t i = 0; i < n; ++i)
-    store(values + i * lanes, real_part<T>(read(at(i, i))) * unit);
+  for (int64_t i = 0; i < n; ++i) store(values + i * lanes, real_part<T>(read(at(i, i))) * unit);
   sort<true>(n, values, vectors, n, static_cast<E*>(nullptr), 0);
   if (vectors) join(n * n, vectors);
   return is_done ? failed : kAll<T>;
@@ -209,8 +205,7 @@ uint32_t singular(int64_t rows, int64_t columns, E* a, Real<E>* values, E* vecto
     for (int64_t i = 0; i < rows; ++i) squares = add_square<T>(read(at(i, j)), squares);
     const Vector<T> norm = root<T>(squares);
     if (vectors) failed |= bits_of<T>(norm < least);
-    for (int64_t i = 0; vectors && i < rows; ++i)
-      write(at(i, j), divide<T>(read(at(i, j)), norm));
+    for (int64_t i = 0; vectors && i < rows; ++i) write(at(i, j), divide<T>(read(at(i, j)), norm));
     store(values + j * lanes, norm * unit);
   }
   sort<false>(columns, values, vectors ? a : nullptr, rows, vectors, columns);

@@ -191,9 +191,8 @@ class LowRankSolver {
   }
   /// NaN counts.
   bool counts(const Matrix<T>& a, int64_t k) {
-    return range_.take(k, &a(0, k), std::min(a.rows, a.columns), [&](double greatest, double least) {
-      return !(greatest * rcond_ > least);
-    });
+    return range_.take(k, &a(0, k), std::min(a.rows, a.columns),
+                       [&](double greatest, double least) { return !(greatest * rcond_ > least); });
   }
 
   void put_back(const Matrix<T>& x) {

@@ -3,7 +3,7 @@
 #include "core/types/element_types.h"
 #include "cpu/lapack/lu_factors.h"
 #include "cpu/lapack/real_or_complex.h"
-#include "kernels/linalg_factors.h"
+#include "kernels/linalg_lu.h"
 #include "kernels/linalg_solve.h"
 
 namespace flambeau::cpu {
@@ -267,11 +267,12 @@ void inverse_of(const Tensor& inverse, const Tensor& info, const Tensor& A, bool
 
 void lu_solution(const Tensor& result, const Tensor& LU, const Tensor& pivots, const Tensor& B,
                  bool adjoint) {
-  copy_data(result, B);
   if (result.numel() == 0) return;
   const Tensor matrices = with_batch_of(LU, result, 2), orders = with_batch_of(pivots, result, 1);
+  const Tensor sides_given = with_batch_of(B, result, 2);
   visit_elements(result.dtype(), [&]<class T>() {
     const Batch<T> all(matrices), unknown(result);
+    const Batch<const T> given(sides_given);
     const Batch<const int> exchanges(orders, 1);
     const int64_t n = all.rows(), sides = unknown.columns();
     over_matrices(
@@ -286,7 +287,7 @@ void lu_solution(const Tensor& result, const Tensor& LU, const Tensor& pivots, c
               if (adjoint) factors.conjugate();
               swaps.take(exchanges, b);
               for (int64_t i = 0; i < n * kernels.lanes; ++i) row_of(swaps.data()[i], n);
-              columns.take(unknown, b);
+              columns.take(given, b);
               kernels.solve(adjoint, n, sides, factors.data(), swaps.data(), columns.data());
               columns.give(unknown, b);
             }
@@ -296,6 +297,7 @@ void lu_solution(const Tensor& result, const Tensor& LU, const Tensor& pivots, c
             int* const swaps = order.of(n);
             for (int64_t i = 0; i < n; ++i)
               swaps[i] = static_cast<int>(row_of(exchanges[b](i, 0), n)) + 1;
+            copy<T>(given[b], unknown[b]);
             const auto solve = adjoint ? solve_factored_adjoint<T> : solve_factored<T>;
             solve(constant(all[b]), swaps, unknown[b]);
           }
@@ -329,11 +331,11 @@ void lu_matrices(const Tensor& P, const Tensor& L, const Tensor& U, const Tensor
         columns(least, [&](int64_t j) {
           for (int64_t i = 0; i < j; ++i) l(i, j) = T(0);
           l(j, j) = T(1);
-          for (int64_t i = j + 1; i < m; ++i) l(i, j) = from(i, j);
+          copy<T>(part(from, j + 1, j, m - j - 1, 1), part(l, j + 1, j, m - j - 1, 1));
         });
         columns(n, [&](int64_t j) {
           const int64_t above = std::min(j + 1, least);
-          for (int64_t i = 0; i < above; ++i) u(i, j) = from(i, j);
+          copy<T>(part(from, 0, j, above, 1), part(u, 0, j, above, 1));
           for (int64_t i = above; i < least; ++i) u(i, j) = T(0);
         });
       }

@@ -38,6 +38,30 @@ void multiply_tiny(const Batch<T>& products, const Batch<const T>& given,
   }
 }
 
+/// Of matrices [begin, end), a whole number of lanes. (c Q)' = Q' c', and Q' is the adjoint of the
+/// product of conjugated reflections.
+template <class T>
+void reflect_tiny(const Batch<T>& changed, const Batch<const T>& given,
+                  const Batch<const T>& factors, bool left, bool transpose, int64_t begin,
+                  int64_t end) {
+  const LaneFactors<T>& kernels = lane_factors<T>();
+  const int64_t m = given.rows(), n = given.columns(), k = factors.rows();
+  const int64_t lines = left ? changed.columns() : changed.rows();
+  Lanes<T> vectors(kernels.lanes, m, n), numbers(kernels.lanes, k, 1), c(kernels.lanes, m, lines);
+  for (; begin < end; begin += kernels.lanes) {
+    vectors.take(given, begin);
+    numbers.take(factors, begin);
+    c.take(changed, begin, !left);
+    if (!left) {
+      vectors.conjugate();
+      numbers.conjugate();
+    }
+    kernels.apply_reflections(left == transpose, m, lines, k, n, vectors.data(), numbers.data(),
+                              c.data());
+    c.give(changed, begin, !left);
+  }
+}
+
 }  // namespace
 
 void geqrf(const Tensor& a, const Tensor& tau, const Tensor& self) {
@@ -86,9 +110,13 @@ void reflected(const Tensor& result, const Tensor& self, const Tensor& tau, cons
     const Batch<T> changed(result);
     const int64_t k = factors.rows();
     const int64_t work = 2 * changed.rows() * changed.columns() * k;
-    over_matrices(given.count(), work, [&](int64_t begin, int64_t end) {
+    const int64_t rows = std::max(changed.rows(), changed.columns());
+    const int64_t most = std::max(given.rows(), given.columns());
+    over_matrices(given.count(), work, lanes_of<T>(rows, most), [&](int64_t begin, int64_t end) {
+      const int64_t tiny = begin + count_in_lanes<T>(begin, end, rows, most);
+      if (begin < tiny) reflect_tiny(changed, given, factors, left, transpose, begin, tiny);
       Scratch<T> scratch;
-      for (int64_t b = begin; b < end; ++b) {
+      for (int64_t b = tiny; b < end; ++b) {
         T* const line = scratch.of(k);
         for (int64_t i = 0; i < k; ++i) line[i] = factors[b](i, 0);
         apply_reflections(changed[b], given[b], line, k, left, transpose);

@@ -88,8 +88,7 @@ struct Reflection {
     for (int64_t i = 0; i < n; ++i) {
       const T element = turned(v[i]);
 #pragma omp simd
-      for (int64_t j = 0; j < columns; ++j)
-        x[i * step + j] = x[i * step + j] - sums[j] * element;
+      for (int64_t j = 0; j < columns; ++j) x[i * step + j] = x[i * step + j] - sums[j] * element;
     }
   }
 };
@@ -112,7 +111,8 @@ bool SmallEigen<T>::find() {
   double largest = 0;
   for (const T& x : h_) largest = std::max(largest, size_of(x));
   // Squares and sums must neither overflow nor vanish.
-  const int exponent = largest == 0 || std::abs(std::ilogb(largest)) < 300 ? 0 : std::ilogb(largest);
+  const int exponent =
+      largest == 0 || std::abs(std::ilogb(largest)) < 300 ? 0 : std::ilogb(largest);
   if (exponent != 0) {
     for (T& x : h_) {
       if constexpr (kIsReal<T>) {
@@ -292,7 +292,8 @@ void SmallEigen<double>::step(int64_t first, int64_t last, int count) {
     for (double& number : numbers) number /= size;
     if (top == first) break;
     const double reach = std::abs(h(top, top - 1)) * (std::abs(numbers[1]) + std::abs(numbers[2]));
-    const double beside = std::abs(h(top - 1, top - 1)) + std::abs(z) + std::abs(h(top + 1, top + 1));
+    const double beside =
+        std::abs(h(top - 1, top - 1)) + std::abs(z) + std::abs(h(top + 1, top + 1));
     if (reach <= kSmall * std::abs(numbers[0]) * beside) break;
   }
   for (int64_t k = top; k < last; ++k) {
@@ -368,7 +369,8 @@ void SmallEigen<T>::find_vectors() {
         const Complex value = values_[static_cast<size_t>(j - 1)];
         const bool is_below = std::abs(h(j, j - 1)) >= std::abs(h(j - 1, j));
         found[j - 1] = is_below ? (value - Complex(h(j, j))) / Complex(h(j, j - 1)) : Complex(1);
-        found[j] = is_below ? Complex(1) : (value - Complex(h(j - 1, j - 1))) / Complex(h(j - 1, j));
+        found[j] =
+            is_below ? Complex(1) : (value - Complex(h(j - 1, j - 1))) / Complex(h(j - 1, j));
         find_vector(j - 1, value, found);
         write_vector(j - 1, j, found);
         for (int64_t i = 0; i < n_; ++i) {
@@ -406,7 +408,8 @@ void SmallEigen<T>::find_vector(int64_t last, N value, N* x) {
   for (int64_t i = last - 1; i >= 0; --i) {
     if (kIsReal<T> && i > 0 && h(i, i - 1) != T(0)) {
       const N one = rest(i - 1, i + 1), other = rest(i, i + 1);
-      const N a = N(h(i - 1, i - 1)) - value, b(h(i - 1, i)), c(h(i, i - 1)), d = N(h(i, i)) - value;
+      const N a = N(h(i - 1, i - 1)) - value, b(h(i - 1, i)), c(h(i, i - 1)),
+              d = N(h(i, i)) - value;
       const N determinant = safe(a * d - b * c, least * least);
       x[i - 1] = (one * d - b * other) / determinant;
       x[i] = (a * other - c * one) / determinant;
@@ -441,7 +444,8 @@ void SmallEigen<T>::write_vector(int64_t column, int64_t last, const Complex* x)
   }
   const double norm = std::sqrt(squares), size = magnitude(to[place]);
   const bool is_real = to[place].im == 0;
-  const Complex turn = is_real ? Complex(1 / norm) : conjugate(to[place]) * Complex(1 / size / norm);
+  const Complex turn =
+      is_real ? Complex(1 / norm) : conjugate(to[place]) * Complex(1 / size / norm);
   for (int64_t i = 0; i < n_; ++i) to[i] = to[i] * turn;
   to[place].im = 0;
 }

@@ -168,8 +168,8 @@ void rotate_or(const Batch<const T>& given, bool lower, const Batch<Real<T>>& va
       [&](Rotated<T>& some, int64_t first, int64_t count, T* found) {
         some.elements.take(given, first, lower, count);
         if (lower) some.elements.conjugate();
-        const uint32_t left = lane_rotations<T>().symmetric(n, some.elements.data(),
-                                                            some.values.data(), found);
+        const uint32_t left =
+            lane_rotations<T>().symmetric(n, some.elements.data(), some.values.data(), found);
         some.values.give(values, first, false, count);
         if (vectors) some.vectors.give(*vectors, first, false, count);
         return left;

@@ -21,9 +21,17 @@ def _operands(torch: Any, n: int, dtype: str) -> Operands:
     indefinite, exchanges = torch.linalg.ldl_factor(definite)
     reflections, tau = torch.geqrf(a)
     return {
-        **{"a": a, "b": b, "h": (definite + definite.mH) / 2, "t": torch.tril(a) + n * eye},
-        **{"lu": factors, "pivots": pivots, "ld": indefinite, "exchanges": exchanges},
-        **{"l": torch.linalg.cholesky(definite), "qr": reflections, "tau": tau},
+        "a": a,
+        "b": b,
+        "h": (definite + definite.mH) / 2,
+        "t": torch.tril(a) + n * eye,
+        "lu": factors,
+        "pivots": pivots,
+        "ld": indefinite,
+        "exchanges": exchanges,
+        "l": torch.linalg.cholesky(definite),
+        "qr": reflections,
+        "tau": tau,
     }
 
 
