@@ -2,7 +2,7 @@
 
 #include <cmath>
 
-#include "cpu/lapack/matrices.h"
+#include "cpu/lapack/real_or_complex.h"
 
 /// J. R. Bunch and L. Kaufman, Some Stable Methods for Calculating Inertia and Solving Symmetric
 /// Linear Systems, 1977.
@@ -57,13 +57,7 @@ class BunchKaufman {
       return size_of(a_(i, i));
     }
   }
-  static T turned(T x) {
-    if constexpr (kIsComplex<T> && hermitian) {
-      return {x.re, -x.im};
-    } else {
-      return x;
-    }
-  }
+  static T turned(T x) { return hermitian ? conjugated(x) : x; }
   void make_real(int64_t i) const {
     if constexpr (kIsComplex<T> && hermitian) a_(i, i).im = 0;
   }

@@ -276,12 +276,12 @@ class TinySolver {
     for (int64_t side = 0; side < b.columns; ++side) {
       for (int64_t j = 0; j < rank; ++j) {
         T sum(0);
-        for (int64_t i = 0; i < m_; ++i) sum = sum + turned(at(left_, i, j)) * b(i, side);
+        for (int64_t i = 0; i < m_; ++i) sum = sum + conjugated(at(left_, i, j)) * b(i, side);
         along[j] = sum / T(values(j, 0));
       }
       for (int64_t i = 0; i < n_; ++i) {
         T sum(0);
-        for (int64_t j = 0; j < rank; ++j) sum = sum + turned(at(right_, i, j)) * along[j];
+        for (int64_t j = 0; j < rank; ++j) sum = sum + conjugated(at(right_, i, j)) * along[j];
         x(i, side) = sum;
       }
     }
@@ -289,14 +289,6 @@ class TinySolver {
   }
 
  private:
-  static T turned(T x) {
-    if constexpr (kIsComplex<T>) {
-      return {x.re, -x.im};
-    } else {
-      return x;
-    }
-  }
-
   int64_t m_, n_, rank_;
   Real<T> rcond_;
   const T *left_ = nullptr, *right_ = nullptr;  // singular vectors, the right ones conjugated

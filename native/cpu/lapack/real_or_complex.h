@@ -16,6 +16,15 @@ double square_of(T x) {
 }
 
 template <class T>
+T conjugated(T x) {
+  if constexpr (kIsComplex<T>) {
+    return {x.re, -x.im};
+  } else {
+    return x;
+  }
+}
+
+template <class T>
 void conjugate_where_complex(const Matrix<T>& matrix) {
   if constexpr (kIsComplex<T>) conjugate(matrix);
 }
