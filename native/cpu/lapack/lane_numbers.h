@@ -5,7 +5,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <type_traits>
 
 #include "cpu/lapack/routines.h"
 #include "cpu/linalg/vector.h"
@@ -33,7 +32,15 @@ struct Complexes {
   friend Complexes operator*(Vector<T> a, Complexes b) { return {a * b.re, a * b.im}; }
 };
 template <class E>
-using Numbers = std::conditional_t<kIsComplex<E>, Complexes<Real<E>>, Vector<Real<E>>>;
+struct NumbersOf {
+  using type = Vector<E>;
+};
+template <class T>
+struct NumbersOf<complex<T>> {
+  using type = Complexes<T>;
+};
+template <class E>
+using Numbers = typename NumbersOf<E>::type;
 
 template <class T>
 Vector<T> conjugate(Vector<T> x) {

@@ -331,11 +331,11 @@ void lu_matrices(const Tensor& P, const Tensor& L, const Tensor& U, const Tensor
         columns(least, [&](int64_t j) {
           for (int64_t i = 0; i < j; ++i) l(i, j) = T(0);
           l(j, j) = T(1);
-          copy<T>(part(from, j + 1, j, m - j - 1, 1), part(l, j + 1, j, m - j - 1, 1));
+          for (int64_t i = j + 1; i < m; ++i) l(i, j) = from(i, j);
         });
         columns(n, [&](int64_t j) {
           const int64_t above = std::min(j + 1, least);
-          copy<T>(part(from, 0, j, above, 1), part(u, 0, j, above, 1));
+          for (int64_t i = 0; i < above; ++i) u(i, j) = from(i, j);
           for (int64_t i = above; i < least; ++i) u(i, j) = T(0);
         });
       }
