@@ -62,7 +62,8 @@ def generate(generated: Path) -> None:
 
 def write_abi_header(generated: Path) -> None:
     """Names the state of the headers: packages that were compiled against others do not load."""
-    made = [generated / name for name in ("dtypes.h", "functions.h", "instruction_sets.h")]
+    made = [generated / name for name in ("dtypes.h", "instruction_sets.h")]
+    made += sorted((generated / "functions").glob("*.h"))
     headers = [*sorted((ROOT / "native").rglob("*.h")), *made]
     digest = sha256(b"".join(header.read_bytes() for header in headers)).hexdigest()[:12]
     version = (ROOT / "python" / "flambeau" / "_version.py").read_text(encoding="utf-8")

@@ -1,7 +1,7 @@
 """Coefficients of special functions: `python build_tools/function_fits.py`, with mpmath.
 
 Rational functions that agree with a function in as many Chebyshev points of an interval as they
-have coefficients, as declarations/special_functions.yaml says. A function's
+have coefficients, as declarations/functions/special.yaml says. A function's
 degrees are the least with a relative error below 2**-27, of what is in double 2**-55; printed is
 the error that is left.
 """

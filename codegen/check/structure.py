@@ -120,7 +120,7 @@ def _check_is_needed(report: Report) -> None:
             message = f"the gradient of '{name}' follows from 'expr'"
             report.error(message, "derivative", name, key=True, hint=hint)
         elif _is_its_function(operator):
-            message = f"the gradient of '{name}' follows from functions.yaml"
+            message = f"the gradient of '{name}' follows from its declaration in functions/"
             report.error(message, "derivative", name, key=True, hint=f"{hint}, or better it there")
 
 

@@ -4,6 +4,7 @@ text, membership, and which parts of a formula occur twice.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable
 from typing import Protocol
 
@@ -63,6 +64,25 @@ def compared_with_each(node: nodes.Compare) -> Expression:
     equal, word = ("==", "or") if node.operator == "in" else ("!=", "and")
     pairs = tuple(nodes.Compare(node.left, equal, i, span=node.span) for i in node.right.items)
     return nodes.Boolean(word, pairs) if len(pairs) > 1 else pairs[0]
+
+
+def only_compares(node: Expression) -> bool:
+    """Whether nothing of a node is dear: comparisons of names and numbers."""
+    if isinstance(node, nodes.Boolean):
+        return all(map(only_compares, node.operands))
+    sides = (node.left, node.right) if isinstance(node, nodes.Compare) else ()
+    return bool(sides) and all(isinstance(side, nodes.Name | nodes.Number) for side in sides)
+
+
+def integer_literal(node: Expression) -> int | None:
+    if isinstance(node, nodes.Unary) and node.operator == "-":
+        inner = integer_literal(node.operand)
+        return None if inner is None else -inner
+    if isinstance(node, nodes.Number) and not isinstance(node.value, bool | complex):
+        return (
+            int(node.value) if math.isfinite(node.value) and node.value == int(node.value) else None
+        )
+    return None
 
 
 class Occurrences:

@@ -3,8 +3,8 @@
 Gradients follow the convention that the gradient of a real loss points where the loss grows: for
 holomorphic f the gradient of the argument is grad * conj(df/dz). `conj` is written only around
 factors that may be complex, and emission for real types drops it. Functions of a complex argument
-that are not holomorphic (abs, real, conj) declare their gradient in functions.yaml, and the chain
-rule runs backwards through them.
+that are not holomorphic (abs, real, conj) declare their gradient; the chain rule runs backwards
+through them.
 """
 
 from __future__ import annotations

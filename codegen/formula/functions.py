@@ -1,9 +1,9 @@
-"""The functions that formulas may call, read from declarations/*functions.yaml."""
+"""The functions that formulas may call, read from declarations/functions."""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
@@ -11,7 +11,7 @@ from pathlib import Path
 from flambeau.codegen.formula import nodes
 from flambeau.codegen.formula.nodes import Expression
 from flambeau.codegen.formula.parse import parse_expression
-from flambeau.codegen.text.folders import default_folder
+from flambeau.codegen.text.folders import default_folder, function_files
 from flambeau.codegen.text.source import (
     DeclarationError,
     Diagnostics,
@@ -51,6 +51,7 @@ _KEYS = frozenset(
     ]
 )
 SAME_IN_FLOAT = "same"
+BY_HAND = "by hand"
 # Operators of the language that are functions under another spelling.
 OPERATOR_FUNCTIONS = {
     "**": "pow",
@@ -93,6 +94,7 @@ class Function:
     expands: Expression | None
     definition: Expression | None
     single: Expression | None  # the definition in float
+    has_own_float: bool  # in C++, written by hand
     tensors: Expression | None
     derivatives: Mapping[str, Expression]
     gradients: Mapping[str, Expression]
@@ -100,6 +102,21 @@ class Function:
     span: Span
     example: tuple[Expression, Expression] | None = None  # a formula, and the value it has
     names_operator: bool = False  # at shape level: the last C++ argument is the operator's name
+
+    @property
+    def family(self) -> str:
+        """The name of its file."""
+        return Path(self.span.file).stem
+
+    @property
+    def header(self) -> str:
+        """What C++ includes that calls it."""
+        return f"functions/{self.name}.h" if self.written_in is not None else self.family_header
+
+    @property
+    def family_header(self) -> str:
+        """Its C++ by hand."""
+        return f"core/math/{self.family}.h"
 
     @property
     def arity(self) -> int:
@@ -144,13 +161,10 @@ def function_keys() -> tuple[str, ...]:
     return tuple(sorted(_KEYS))
 
 
-FUNCTION_FILES = (
-    "functions.yaml",
-    "special_functions.yaml",
-    "bessel_functions.yaml",
-    "error_functions.yaml",
-    "shape_functions.yaml",
-)
+def headers_of(calls: Iterable[str]) -> tuple[str, ...]:
+    """What C++ includes that calls functions by these names."""
+    table = load_functions()
+    return tuple(sorted({table[name].header for name in calls}))
 
 
 def load_functions() -> FunctionTable:
@@ -162,7 +176,7 @@ def load_functions() -> FunctionTable:
 def _functions_of(folder: Path) -> FunctionTable:
     diagnostics = Diagnostics()
     functions: list[Function] = []
-    for path in (folder / name for name in FUNCTION_FILES):
+    for path in function_files(folder):
         tree = parse_yaml(str(path), path.read_text(encoding="utf-8"), diagnostics)
         if isinstance(tree, TreeSequence):
             for item in tree.items:
@@ -224,6 +238,7 @@ def _entry(node: Node) -> Function:
         expands=_formula(node, "expands"),
         definition=_definition(node, "definition"),
         single=_single(node),
+        has_own_float=_single_text(node) == BY_HAND,
         tensors=_formula(node, "tensors"),
         derivatives=_formulas(node, "derivative"),
         gradients=_formulas(node, "gradient"),
@@ -276,12 +291,20 @@ def _definition(node: Tree, key: str) -> Expression | None:
 
 def _single(node: Tree) -> Expression | None:
     """The definition in float, which may be the one in double."""
-    value = node.get("single")
-    if not isinstance(value, Text) or value.value != SAME_IN_FLOAT:
+    text = _single_text(node)
+    if text == BY_HAND:
+        return None
+    if text != SAME_IN_FLOAT:
         return _definition(node, "single")
     if node.get("definition") is None:
-        raise DeclarationError.at(value.span, "there is no 'definition' that float shares")
+        message = "there is no 'definition' that float shares"
+        raise DeclarationError.at(_text(node, "single").span, message)
     return _definition(node, "definition")
+
+
+def _single_text(node: Tree) -> str:
+    value = node.get("single")
+    return value.value if isinstance(value, Text) else ""
 
 
 def _branches_apart(node: Tree) -> bool:

@@ -1,4 +1,4 @@
-"""Functions of functions.yaml that NumPy and SciPy do not have under the same meaning."""
+"""Functions of declarations/functions that NumPy and SciPy do not have under the same meaning."""
 
 from __future__ import annotations
 

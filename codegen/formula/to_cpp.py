@@ -9,7 +9,6 @@ a name.
 
 from __future__ import annotations
 
-import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from enum import Enum
@@ -30,6 +29,8 @@ from flambeau.codegen.formula.cpp import (
     at_least,
     compared_with_each,
     fail,
+    integer_literal,
+    only_compares,
     quote,
 )
 from flambeau.codegen.formula.dialect import CPP, Dialect
@@ -98,24 +99,18 @@ class Value:
 @dataclass(frozen=True, slots=True)
 class ScalarCode:
     """`hoisted` statements belong before the loop, `statements` inside it; `draws` names the random
-    numbers that the formula takes: draw i is read as FUNCTION_i.
+    numbers that the formula takes: draw i is read as FUNCTION_i. `calls` names the functions of the
+    dialect's library that it calls.
     """
 
     hoisted: tuple[str, ...]
     statements: tuple[str, ...]
     results: tuple[Value, ...]
     draws: tuple[str, ...] = ()
+    calls: frozenset[str] = frozenset()
 
 
 _LARGEST_UNROLLED_POWER = 4
-
-
-def _only_compares(node: Expression) -> bool:
-    """Whether nothing of it is dear: comparisons of names and numbers."""
-    if isinstance(node, nodes.Boolean):
-        return all(map(_only_compares, node.operands))
-    sides = (node.left, node.right) if isinstance(node, nodes.Compare) else ()
-    return bool(sides) and all(isinstance(side, nodes.Name | nodes.Number) for side in sides)
 
 
 def emit_scalar(
@@ -140,7 +135,11 @@ def emit_scalar(
             value = emitter.rebind(bind_results[index], value)
         results.append(value)
     return ScalarCode(
-        tuple(emitter.hoisted), tuple(emitter.statements), tuple(results), tuple(emitter.draws)
+        tuple(emitter.hoisted),
+        tuple(emitter.statements),
+        tuple(results),
+        tuple(emitter.draws),
+        frozenset(emitter.calls),
     )
 
 
@@ -150,13 +149,13 @@ def emit_constant(
     *,
     dialect: Dialect = CPP,
     functions: FunctionTable | None = None,
-) -> str:
-    """C++ for a condition or a number that reads no element."""
+) -> ScalarCode:
+    """C++ for a condition or a number that reads no element: an expression alone."""
     emitter = _Emitter(symbols, dialect, functions or load_functions())
     value = emitter.emit(expression)
     if not value.type.is_constant:
         raise fail(expression, "this reads elements, but must be known before the loop")
-    return value.code
+    return ScalarCode((), (), (value,), (), frozenset(emitter.calls))
 
 
 class _Emitter:
@@ -169,6 +168,7 @@ class _Emitter:
         self.hoisted: list[str] = []
         self.statements: list[str] = []
         self.draws: list[str] = []
+        self.calls: set[str] = set()
         self._draw_of: dict[Span, str] = {}
         self._occurrences = Occurrences()
         self._values: dict[Expression, Value] = {}
@@ -409,7 +409,7 @@ class _Emitter:
         return Value(code, ScalarType.ELEMENT, ATOM)
 
     def power(self, node: nodes.Binary) -> Value:
-        exponent = _integer_literal(node.right)
+        exponent = integer_literal(node.right)
         if exponent is None or abs(exponent) > _LARGEST_UNROLLED_POWER:
             return self.call(nodes.Call(OPERATOR_FUNCTIONS["**"], node.children, span=node.span))
         base = self.emit(node.left)
@@ -471,7 +471,7 @@ class _Emitter:
         values = [self.truth(self.emit(o)) for o in operands]
         own, symbol = (AND, " && ") if word == "and" else (OR, " || ")
         constant = all(v.type is ScalarType.FLAG for v in values)
-        if not self._conditions and not constant and all(map(_only_compares, operands)):
+        if not self._conditions and not constant and all(map(only_compares, operands)):
             # Results without a branch, which loops over them would keep.
             code = f" {symbol[1]} ".join(at_least(v, ATOM) for v in values)
             return Value(code, ScalarType.BOOL, OR)
@@ -538,6 +538,7 @@ class _Emitter:
             target = ScalarType.FLAG if target.is_constant else ScalarType.BOOL
         elif function.result == "real" and target is ScalarType.ELEMENT:
             target = ScalarType.REAL
+        self.calls.add(function.name)
         # A loop is no vector loop where one of two values to choose from is a call.
         is_inlined = function.written_in is not None and self._choices > 0
         prefix = f"{self.dialect.prefix}{self.dialect.inlined if is_inlined else ''}"
@@ -583,14 +584,3 @@ class _Emitter:
 
 def _floating(type_: ScalarType) -> ScalarType:
     return ScalarType.NUMBER if type_ is ScalarType.NUMBER else ScalarType.FLOAT
-
-
-def _integer_literal(node: Expression) -> int | None:
-    if isinstance(node, nodes.Unary) and node.operator == "-":
-        inner = _integer_literal(node.operand)
-        return None if inner is None else -inner
-    if isinstance(node, nodes.Number) and not isinstance(node.value, bool | complex):
-        return (
-            int(node.value) if math.isfinite(node.value) and node.value == int(node.value) else None
-        )
-    return None

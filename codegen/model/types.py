@@ -86,7 +86,7 @@ TENSORS = ValueType(K.TENSORS)
 DTYPE = ValueType(K.DTYPE)
 NONE = ValueType(K.NONE)
 
-# The types that shape-level signatures in functions.yaml name.
+# The types that shape-level signatures of functions/shapes.yaml name.
 SHAPE_TYPES = {
     "int": INT,
     "float": FLOAT,

@@ -40,6 +40,7 @@ class FormulaText:
     hoisted: tuple[str, ...]
     parameters: str  # of the element function
     statements: tuple[str, ...]
+    calls: frozenset[str]  # functions
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,6 +58,11 @@ class KernelText:
     formulas: tuple[FormulaText, ...]
     cost: int
     ignores_sign: bool  # of integers, which share loops then
+
+    @property
+    def calls(self) -> frozenset[str]:
+        """The functions that its formulas call."""
+        return frozenset[str]().union(*(formula.calls for formula in self.formulas))
 
 
 def struct_fields(parameters: tuple[Argument, ...]) -> tuple[str, ...]:
@@ -201,11 +207,13 @@ def _formula(
     else:
         statements.append(f"return {code.results[0].code};")
     symbols = _condition_symbols(kernel.parameters)
+    decided = None if condition is None else emit_constant(condition, symbols)
     return FormulaText(
-        condition=None if condition is None else emit_constant(condition, symbols),
+        condition=None if decided is None else decided.results[0].code,
         hoisted=code.hoisted,
         parameters=", ".join((*outputs, *draws, *inputs)),
         statements=tuple(statements),
+        calls=code.calls if decided is None else code.calls | decided.calls,
     )
 
 
@@ -255,6 +263,7 @@ class FoldPart:
     name: str
     parameters: str
     lines: tuple[str, ...]
+    calls: frozenset[str] = frozenset()  # functions
 
 
 @dataclass(frozen=True, slots=True)
@@ -271,6 +280,11 @@ class FoldText:
     parts: tuple[FoldPart, ...]
     ignores_sign: bool = False  # of integers, which share loops then
     same_as: str = ""  # the class of one before it in its file that has the same parts
+
+    @property
+    def calls(self) -> frozenset[str]:
+        """The functions that its parts call."""
+        return frozenset[str]().union(*(part.calls for part in self.parts))
 
 
 def fold_text(operator: Operator, declarations: Declarations) -> FoldText:
@@ -294,10 +308,12 @@ def fold_text(operator: Operator, declarations: Declarations) -> FoldText:
         dtypes=dtype_set(fold_dtypes(operator, declarations), declarations),
         output=dtypes[kind].cpp if kind in dtypes else "Real" if kind == REAL else "Element",
         parts=(
-            FoldPart("init", "", (*numbers, *(_start(fold.init) or _lines(fold.init, symbols)))),
-            FoldPart("step", "A acc, T x", (*numbers, *_lines(fold.step, symbols))),
-            FoldPart("combine", "A a, A b", (*numbers, *_lines(fold.combine, symbols))),
-            FoldPart("finish", "A acc, int64_t n", (*numbers, *_lines(fold.finish, symbols))),
+            start
+            if (start := _start(fold.init, numbers))
+            else _part("init", "", numbers, fold.init, symbols),
+            _part("step", "A acc, T x", numbers, fold.step, symbols),
+            _part("combine", "A a, A b", numbers, fold.combine, symbols),
+            _part("finish", "A acc, int64_t n", numbers, fold.finish, symbols),
         ),
         ignores_sign=_has_unsigned(operator.dtypes.kernels, dtypes)
         and all(
@@ -342,17 +358,28 @@ def accumulated_type(operator: Operator, declarations: Declarations) -> ScalarTy
     return ScalarType.INDEX if kind in dtypes else ScalarType.ELEMENT
 
 
-def _start(expression: Expression) -> tuple[str, ...] | None:
+def _start(expression: Expression, numbers: Sequence[str]) -> FoldPart | None:
     """A literal that starts a fold. An infinity is the extreme value of integers."""
     if isinstance(expression, nodes.Number):
-        return (f"return A({str(expression.value).lower()});",)
-    if expression == nodes.name("inf"):
-        return ("return highest<A>();",)
-    if expression == nodes.Unary("-", nodes.name("inf")):
-        return ("return lowest<A>();",)
-    return None
+        value = f"A({str(expression.value).lower()})"
+    elif expression == nodes.name("inf"):
+        value = "highest<A>()"
+    elif expression == nodes.Unary("-", nodes.name("inf")):
+        value = "lowest<A>()"
+    else:
+        return None
+    return FoldPart("init", "", (*numbers, f"return {value};"))
 
 
-def _lines(expression: Expression, symbols: dict[str, Symbol]) -> tuple[str, ...]:
+def _part(
+    name: str,
+    parameters: str,
+    numbers: Sequence[str],
+    expression: Expression,
+    symbols: dict[str, Symbol],
+) -> FoldPart:
     code = emit_scalar((expression,), symbols)
-    return (*code.hoisted, *code.statements, f"return A({code.results[0].code});")
+    returned = f"return A({code.results[0].code});"
+    return FoldPart(
+        name, parameters, (*numbers, *code.hoisted, *code.statements, returned), code.calls
+    )

@@ -15,7 +15,6 @@ from functools import lru_cache
 from pathlib import Path
 from typing import TypeVar
 
-from flambeau.codegen.formula.functions import FUNCTION_FILES
 from flambeau.codegen.model.entries import Backend, Declarations, Dtype, Operator
 from flambeau.codegen.model.reserved import is_name
 from flambeau.codegen.read import schema
@@ -34,7 +33,7 @@ from flambeau.codegen.read.operator_reader import (
     read_operator,
     read_signature,
 )
-from flambeau.codegen.text.folders import default_folder, yaml_files
+from flambeau.codegen.text.folders import default_folder, function_files, yaml_files
 from flambeau.codegen.text.source import (
     DeclarationError,
     Diagnostics,
@@ -102,9 +101,9 @@ def declaration_files(folder: Path, files: Sequence[Path] = ()) -> list[Path]:
     # A folder that is none is reported like a file that cannot be read.
     for path in yaml_files(folder) if folder.is_dir() else [folder]:
         found.setdefault(path.resolve(), path)
-    return sorted(
-        (p for p in found.values() if p.name not in FUNCTION_FILES), key=lambda p: (p.name, str(p))
-    )
+    for path in function_files(folder):
+        found.pop(path.resolve(), None)
+    return sorted(found.values(), key=lambda p: (p.name, str(p)))
 
 
 def load_package(package: Package, diagnostics: Diagnostics) -> Loaded:

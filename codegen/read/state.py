@@ -12,15 +12,14 @@ from pathlib import Path
 
 import yaml
 
-from flambeau.codegen.formula.functions import FUNCTION_FILES
-from flambeau.codegen.text.folders import default_folder
+from flambeau.codegen.text.folders import default_folder, function_files
 
 
 def state_of(texts: Mapping[str, str]) -> str:
     """Names the texts of files, the functions that they call, and the generator."""
     digest = hashlib.sha256(_generator())
-    functions = [default_folder() / name for name in FUNCTION_FILES]
-    given = {**texts, **{str(f): f.read_text(encoding="utf-8") for f in functions if f.is_file()}}
+    functions = function_files(default_folder())
+    given = {**texts, **{str(f): f.read_text(encoding="utf-8") for f in functions}}
     for name, text in given.items():
         digest.update(f"{len(name)} {len(text)} {name}{text}".encode("utf-8", "surrogatepass"))
     return digest.hexdigest()

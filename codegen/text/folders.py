@@ -8,6 +8,8 @@ from contextvars import ContextVar
 from functools import cache
 from pathlib import Path
 
+_FUNCTIONS = "functions"
+_LIBRARY = "dtypes.yaml"  # no package of operators has functions of formulas of its own
 _chosen: ContextVar[Path | None] = ContextVar("chosen", default=None)
 
 
@@ -30,9 +32,16 @@ def _beside_the_generator() -> Path:
 
 def yaml_files(folder: Path) -> list[Path]:
     """The files of a folder of declarations and of its rooms, the folders in it, ordered by name:
-    in which room a file lies changes nothing.
+    in which room a file lies changes nothing. Those of functions are no declarations of operators.
     """
-    return sorted(folder.rglob("*.yaml"), key=lambda path: (path.name, str(path)))
+    apart = set(function_files(folder))
+    files = (path for path in folder.rglob("*.yaml") if path not in apart)
+    return sorted(files, key=lambda path: (path.name, str(path)))
+
+
+def function_files(folder: Path) -> list[Path]:
+    """The files of the functions that formulas may call, one for each family of these."""
+    return sorted((folder / _FUNCTIONS).glob("*.yaml")) if (folder / _LIBRARY).is_file() else []
 
 
 def rooms(folder: Path) -> list[str]:

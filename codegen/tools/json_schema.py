@@ -16,7 +16,7 @@ from dataclasses import fields
 from enum import Enum
 from typing import Any
 
-from flambeau.codegen.formula.functions import SAME_IN_FLOAT, function_keys
+from flambeau.codegen.formula.functions import BY_HAND, SAME_IN_FLOAT, function_keys
 from flambeau.codegen.model.entries import (
     NEEDED_KEYS,
     REFUSED_KEYS,
@@ -504,7 +504,7 @@ def _family() -> Schema:
 
 
 def _function() -> Schema:
-    """functions.yaml, whose head describes its keys."""
+    """A file of functions; the head of exponentials.yaml describes the keys."""
     text: Schema = {"type": "string"}
     properties: dict[str, Schema] = dict.fromkeys(function_keys(), text)
     for key in ("derivative", "gradient"):
@@ -512,6 +512,6 @@ def _function() -> Schema:
     lets: Schema = {"type": "object", "additionalProperties": text}
     body = _closed({"let": lets, "result": text}, ("result",))
     properties["definition"] = {"anyOf": [text, body]}
-    properties["single"] = {"anyOf": [{"const": SAME_IN_FLOAT}, text, body]}
+    properties["single"] = {"anyOf": [{"enum": [SAME_IN_FLOAT, BY_HAND]}, text, body]}
     properties["branches"] = {"const": "apart"}
     return _closed(properties, ("function", "doc"))

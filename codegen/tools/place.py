@@ -15,8 +15,12 @@ from hashlib import sha256
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from flambeau.codegen.formula.functions import FUNCTION_FILES
-from flambeau.codegen.text.folders import default_folder, library_folder, yaml_files
+from flambeau.codegen.text.folders import (
+    default_folder,
+    function_files,
+    library_folder,
+    yaml_files,
+)
 
 if TYPE_CHECKING:
     from flambeau.extension.project import Project
@@ -56,7 +60,7 @@ def find_place(start: Path) -> Place:
 
 def is_tree(folder: Path) -> bool:
     """Whether a folder is Flambeau's repository."""
-    has_functions = (folder / FOLDER / FUNCTION_FILES[0]).is_file()
+    has_functions = bool(function_files(folder / FOLDER))
     return has_functions and (folder / "codegen" / "tools" / "cli.py").is_file()
 
 
@@ -98,7 +102,7 @@ def placed(options: argparse.Namespace) -> Iterator[None]:
     options.place = find_place(options.start(options)) if given is None else Place(given)
     options.declarations = options.place.library
     _tell_of_generator(options.place.library.parent)
-    if all((options.declarations / name).is_file() for name in FUNCTION_FILES):
+    if function_files(options.declarations):
         with library_folder(options.declarations.resolve()):
             yield
     else:

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 
 from flambeau.codegen.formula import nodes
-from flambeau.codegen.formula.dialect import CPP
-from flambeau.codegen.formula.functions import Function, load_functions
+from flambeau.codegen.formula.dialect import CPP, Dialect
+from flambeau.codegen.formula.functions import Function, headers_of, load_functions
 from flambeau.codegen.formula.nodes import Expression
-from flambeau.codegen.formula.to_cpp import Symbol, emit_scalar
+from flambeau.codegen.formula.to_cpp import ScalarCode, Symbol, emit_scalar
 from flambeau.codegen.write.files import Sink
 
 _INLINED = replace(CPP, prefix=f"{CPP.prefix}{CPP.inlined}")  # definitions call few others
@@ -20,6 +20,8 @@ class FunctionText:
     """A function of some numbers of one type."""
 
     name: str
+    family: str
+    headers: tuple[str, ...]  # of what it calls
     doc: str
     type: str
     parameters: tuple[str, ...]
@@ -30,12 +32,15 @@ class FunctionText:
 
 
 def emit_functions(sink: Sink) -> None:
-    """functions.h, which the headers of mathematics of the CPU and of CUDA include, and the vector
-    forms of those whose lanes choose a branch."""
-    written = [_text(f) for f in load_functions().values() if f.written_in is not None]
-    sink.render("functions.h.jinja", "functions.h", functions=written)
-    choosing = [function for function in written if function.branches]
-    sink.render("functions.simd.cpp.jinja", "cpu/functions.simd.cpp", functions=choosing)
+    """A header of each function, which units for the CPU and for CUDA include that call it, and
+    the vector forms of those whose lanes choose a branch."""
+    for function in load_functions().values():
+        if function.written_in is not None:
+            text = _text(function)
+            sink.render("function.h.jinja", function.header, f=text)
+            if text.branches:
+                name = f"cpu/functions/{function.name}.simd.cpp"
+                sink.render("function.simd.cpp.jinja", name, f=text)
 
 
 def _text(function: Function) -> FunctionText:
@@ -43,22 +48,33 @@ def _text(function: Function) -> FunctionText:
     assert function.written_in is not None
     names = tuple(p.name for p in function.parameters)
     branches, chosen = _branches(function.definition) if function.branches_apart else ((), None)
+    whole = [_code(f, names) for f in (function.definition, function.single) if f is not None]
     return FunctionText(
         function.cpp,
+        function.family,
+        _headers(function, whole),
         function.doc,
         function.written_in,
         names,
-        _lines(function.definition, names, inlined=True),
-        _lines(function.single, names, inlined=True) if function.single is not None else (),
-        tuple(_lines(branch, names) for branch in branches),
-        _lines(chosen, names) if chosen is not None else (),
+        _body(whole[0]),
+        _body(whole[1]) if function.single is not None else (),
+        tuple(_body(_code(branch, names, CPP)) for branch in branches),
+        _body(_code(chosen, names, CPP)) if chosen is not None else (),
     )
 
 
-def _lines(formula: Expression, names: Sequence[str], *, inlined: bool = False) -> tuple[str, ...]:
-    """The body of a C++ function."""
-    symbols = {name: Symbol(name) for name in names}
-    code = emit_scalar((formula,), symbols, dialect=_INLINED if inlined else CPP)
+def _headers(function: Function, code: Iterable[ScalarCode]) -> tuple[str, ...]:
+    called = headers_of(frozenset[str]().union(*(c.calls for c in code)))
+    own = {function.family_header} if function.has_own_float else set[str]()
+    return tuple(sorted(own.union(called)))
+
+
+def _code(formula: Expression, names: Sequence[str], dialect: Dialect = _INLINED) -> ScalarCode:
+    return emit_scalar((formula,), {name: Symbol(name) for name in names}, dialect=dialect)
+
+
+def _body(code: ScalarCode) -> tuple[str, ...]:
+    """Of a C++ function."""
     return (*code.hoisted, *code.statements, f"return {code.results[0].code};")
 
 

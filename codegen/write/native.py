@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import TypeVar
 from zlib import crc32
 
+from flambeau.codegen.formula.functions import headers_of
 from flambeau.codegen.model.entries import ANY_BACKEND, Declarations, Kind, Operator
 from flambeau.codegen.model.operators import OperatorIndex
 from flambeau.codegen.plan.backward import plan_backward
@@ -156,6 +157,7 @@ def emit_formulas(family: str, unit: Unit, sink: Sink) -> None:
         family=family,
         unit=file,
         first=unit.first,
+        functions=headers_of(frozenset[str]().union(*(m.calls for m in unit.members))),
         kernels=unit.kernels,
         folds=tuple(with_shared_parts(unit.folds)),
         classes=[member.class_name for member in unit.members],

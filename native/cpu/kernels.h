@@ -1,6 +1,7 @@
 #pragma once
 
-/// What units of generated kernels include before the descriptions of these.
+/// What units of generated kernels include before the descriptions of these, which include the
+/// functions that their formulas call.
 
 #include "core/iteration/described.h"
 #include "cpu/loops.h"

@@ -1,5 +1,7 @@
 #include "cpu/math.h"
 
+#include "core/math/special.h"
+
 #ifdef FLAMBEAU_LOG_GAMMA
 #include <immintrin.h>
 

@@ -13,6 +13,10 @@
 #include "cpu/loops.h"
 #include "cpu/math.h"
 
+#include "core/math/exponentials.h"
+#include "core/math/powers.h"
+#include "core/math/trigonometry.h"
+
 namespace flambeau::cpu::FLAMBEAU_ISA::detail {
 
 inline int64_t draw_bytes(DrawKind kind) {

@@ -12,6 +12,8 @@
 #include "cpu/elements.h"
 #include "cpu/math.h"
 
+#include "core/math/extrema.h"
+
 namespace flambeau::cpu::FLAMBEAU_ISA {
 
 #if defined(__AVX2__)

@@ -45,7 +45,7 @@ FLAMBEAU_VECTOR_2(hypot)
 #define FLAMBEAU_JOINED_OF(a, b) a##b
 #define FLAMBEAU_JOINED(a, b) FLAMBEAU_JOINED_OF(a, b)
 #define FLAMBEAU_LOG_GAMMA FLAMBEAU_JOINED(flambeau_log_gamma_, FLAMBEAU_ISA)
-// Functions whose lanes choose a branch: functions.simd.cpp of what is generated.
+// Functions whose lanes choose a branch: cpu/functions of what is generated.
 #define FLAMBEAU_LANES_OF(name, T) FLAMBEAU_JOINED(flambeau_##name##_##T##_, FLAMBEAU_ISA)
 FLAMBEAU_VECTOR double FLAMBEAU_LOG_GAMMA(double) noexcept;
 #endif

@@ -30,7 +30,7 @@ from flambeau.codegen.check.report import Context
 from flambeau.codegen.check.samples import sample_value
 from flambeau.codegen.formula.differentiate import gradient
 from flambeau.codegen.formula.evaluate import EvaluationError, Evaluator, UnavailableError
-from flambeau.codegen.formula.functions import FUNCTION_FILES, load_functions
+from flambeau.codegen.formula.functions import load_functions
 from flambeau.codegen.formula.parse import Language, parse_source
 from flambeau.codegen.formula.to_latex import to_latex
 from flambeau.codegen.formula.to_numpy import ElementEvaluator
@@ -141,11 +141,10 @@ def entries() -> list[str]:
     """The entries of the library, as they are written, each below its family's head."""
     found = []
     for file in yaml_files(default_folder()):
-        if file.name not in FUNCTION_FILES:
-            parts = re.split(r"(?m)^(?=- )", file.read_text(encoding="utf-8"))[1:]
-            is_head = parts[0].startswith("- family:")
-            head = re.sub(r"(?<=family: )\w+", "fuzz", parts.pop(0)) if is_head else ""
-            found += [head + part for part in parts]
+        parts = re.split(r"(?m)^(?=- )", file.read_text(encoding="utf-8"))[1:]
+        is_head = parts[0].startswith("- family:")
+        head = re.sub(r"(?<=family: )\w+", "fuzz", parts.pop(0)) if is_head else ""
+        found += [head + part for part in parts]
     return sorted(found, key=len)
 
 

@@ -14,7 +14,7 @@ from flambeau.codegen.check.report import Context
 from flambeau.codegen.formula import nodes
 from flambeau.codegen.model.entries import Doc, Operator, Test
 from flambeau.codegen.read.loader import Loaded, library_declarations, load_texts
-from flambeau.codegen.text.folders import default_folder, yaml_files
+from flambeau.codegen.text.folders import default_folder, function_files, yaml_files
 from flambeau.codegen.text.source import Diagnostic, Diagnostics, Text
 from flambeau.codegen.text.tree import Mapping
 
@@ -91,8 +91,9 @@ def sample_folder(parent: Path) -> Path:
     """A folder with the tables and functions of the library, and the sample."""
     folder = parent / "declarations"
     folder.mkdir()
-    for name in ("dtypes", "backends", "common", "functions", "shape_functions"):
+    for name in ("dtypes", "backends", "common"):
         shutil.copy(default_folder() / f"{name}.yaml", folder)
+    shutil.copytree(default_folder() / "functions", folder / "functions")
     (folder / "sample.yaml").write_text(SAMPLE, encoding="utf-8")
     return folder
 
@@ -109,7 +110,7 @@ def _small_library() -> dict[Path, str]:
             names.add(operator.full_name)
             pending += [o for called in _calls(operator) for o in library.by_name.get(called, ())]
     found = {}
-    for path in yaml_files(default_folder()):
+    for path in (*yaml_files(default_folder()), *function_files(default_folder())):
         text = path.read_text(encoding="utf-8")
         if re.search("^- (op|helper|each):", text, re.MULTILINE):
             entries = re.split("^(?=- )", text, flags=re.MULTILINE)

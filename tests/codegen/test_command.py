@@ -287,7 +287,7 @@ def test_emit_does_nothing_only_where_nothing_changed(
 
     emit()
     assert emit().startswith("emitted before")
-    output = generated / "functions.h"
+    output = generated / "dtypes.h"
     written = output.read_bytes()
     if changed == "declaration":
         with (folder / "common.yaml").open("a", encoding="utf-8") as file:

@@ -79,7 +79,7 @@ def test_another_generator_is_told_of(tree: Path, shell: dict[str, str]) -> None
 
 def test_functions_of_formulas_are_those_of_the_tree(tree: Path) -> None:
     before = load_functions()
-    file = tree / "declarations" / "functions.yaml"
+    file = tree / "declarations" / "functions" / "powers.yaml"
     with file.open("a", encoding="utf-8") as text:
         text.write('\n- function: "twice(x)"\n  doc: "`2 x`"\n  numpy: np.add\n')
     with library_folder(tree / "declarations"):
@@ -88,7 +88,7 @@ def test_functions_of_formulas_are_those_of_the_tree(tree: Path) -> None:
 
 
 def append_function(tree: Path, keys: str) -> None:
-    with (tree / "declarations" / "functions.yaml").open("a", encoding="utf-8") as file:
+    with (tree / "declarations" / "functions" / "powers.yaml").open("a", encoding="utf-8") as file:
         file.write(f'\n- {{function: "twice(x)", doc: "`2 x`", written_in: double, {keys}}}\n')
 
 

@@ -9,7 +9,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from flambeau.codegen.formula.functions import load_functions
+from flambeau.codegen.formula.functions import headers_of, load_functions
 from flambeau.codegen.formula.parse import parse_source
 from flambeau.codegen.formula.to_cpp import ScalarType, Symbol, emit_constant, emit_scalar
 from flambeau.codegen.formula.to_numpy import to_numpy
@@ -60,6 +60,7 @@ PROGRAM = """
 #include <cmath>
 #include <cstdio>
 #include "cpu/math.h"
+HEADERS
 namespace flambeau::cpu::FLAMBEAU_ISA {
 using T = double; using R = double; using N = double;
 template <class V> void print(V value) { std::printf("%.17g\\n", static_cast<double>(value)); }
@@ -97,21 +98,25 @@ def function_calls() -> list[str]:
 def test_compiled_formulas_agree_with_numpy(tmp_path: Path) -> None:
     sources = FORMULAS + function_calls()
     blocks = []
+    called = set[str]()
     for source in sources:
         code = emit_scalar([parse_source(source)], SYMBOLS)
+        called |= code.calls
         body = "".join(f"{line} " for line in (*code.hoisted, *code.statements))
         blocks.append(f"  {{ {body}print({code.results[0].code}); }}")
     program = tmp_path / "formulas.cpp"
-    program.write_text(PROGRAM.replace("FORMULAS", "\n".join(blocks)), encoding="utf-8")
+    headers = "\n".join(f'#include "{header}"' for header in headers_of(called))
+    text = PROGRAM.replace("FORMULAS", "\n".join(blocks)).replace("HEADERS", headers)
+    program.write_text(text, encoding="utf-8")
     random = np.random.default_rng(0)
     x, y = random.uniform(-0.95, 2.5, 40), random.uniform(0.3, 2.5, 40)
     x[0] = y[0]
     x[1] = np.nan
     mask, index = random.random(40) < 0.5, random.integers(-5, 9, 40)
     written = Texts()
-    emit_functions(written)  # which cpu/math.h includes
+    emit_functions(written)
     for name, text in written.files.items():
-        (tmp_path / name).parent.mkdir(exist_ok=True)
+        (tmp_path / name).parent.mkdir(exist_ok=True, parents=True)
         (tmp_path / name).write_text(text, encoding="utf-8")
     command = [str(COMPILER), "-std=c++20", "-O1", "-w", f"-I{ROOT / 'native'}", f"-I{tmp_path}"]
     # What the vector forms of functions need; scalar calls do not use them.
@@ -186,7 +191,7 @@ def test_draws_are_numbered_and_a_substituted_let_is_one_draw() -> None:
     ],
 )
 def test_conditions(source: str, code: str) -> None:
-    assert emit_constant(parse_source(source), SYMBOLS) == code
+    assert emit_constant(parse_source(source), SYMBOLS).results[0].code == code
 
 
 @pytest.mark.parametrize(

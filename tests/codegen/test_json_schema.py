@@ -10,12 +10,12 @@ import pytest
 import yaml
 from support import SAMPLE
 
-from flambeau.codegen.text.folders import default_folder, yaml_files
+from flambeau.codegen.text.folders import default_folder, function_files, yaml_files
 from flambeau.codegen.tools.cli import main
 from flambeau.codegen.tools.json_schema import json_schema, schema_text
 
 FOLDER = default_folder()
-FILES = yaml_files(FOLDER)
+FILES = [*yaml_files(FOLDER), *function_files(FOLDER)]
 SAMPLES = sorted((Path(__file__).parent / "samples").rglob("*.yaml"))
 
 

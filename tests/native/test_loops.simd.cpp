@@ -10,6 +10,11 @@
 #include "cpu/math.h"
 #include "cpu/reduce.h"
 
+#include "core/math/extrema.h"
+#include "core/math/rounding.h"
+#include "core/math/signs.h"
+#include "core/math/trigonometry.h"
+
 namespace flambeau::cpu::FLAMBEAU_ISA {
 namespace {
 

@@ -1,5 +1,5 @@
-/// Accuracy of the functions of core/math and cpu/math.h over the whole range of floats, against
-/// the C library in a wider type, and their values at the edges. Compiled once per instruction set.
+/// Accuracy of the functions of core/math over the whole range of floats, against the C library in
+/// a wider type, and their values at the edges. Compiled once per instruction set.
 
 #include <cinttypes>
 #include <complex>
@@ -12,6 +12,14 @@
 #include "check.h"
 #include "core/types/half.h"
 #include "cpu/math.h"
+
+#include "core/math/bits.h"
+#include "core/math/complex.h"
+#include "core/math/error_functions.h"
+#include "core/math/extrema.h"
+#include "core/math/rounding.h"
+#include "core/math/special.h"
+#include "functions/ndtr.h"
 
 namespace flambeau::cpu::FLAMBEAU_ISA {
 namespace {

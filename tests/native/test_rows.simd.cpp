@@ -7,7 +7,6 @@
 #include "core/tensor/tensor.h"
 #include "cpu/blocks.h"
 #include "cpu/loops.h"
-#include "cpu/math.h"
 
 namespace flambeau::cpu::FLAMBEAU_ISA {
 

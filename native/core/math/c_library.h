@@ -1,6 +1,6 @@
 #pragma once
 
-/// Functions of the C library as a room's own, for elementary.h: of float and double.
+/// Functions of the C library as a room's own, as numbers.h says: of float and double.
 
 #define FLAMBEAU_C_1(name)                                    \
   FLAMBEAU_SHORT float name(float x) { return ::name##f(x); } \

@@ -1,10 +1,13 @@
 #pragma once
 
-/// Gamma-like functions. lgamma, and erfinv of float, are the room's own: not every C
-/// library has them.
+/// Gamma-like functions. lgamma of reals is the room's own.
 
-#include "core/math/elementary.h"
+#include "core/math/powers.h"
+#include "core/math/rounding.h"
+#include "core/math/signs.h"
 #include "core/math/sine_of_pi.h"
+#include "core/math/trigonometry.h"
+#include FLAMBEAU_OWN(special)
 
 namespace FLAMBEAU_MATH {
 
@@ -175,10 +178,7 @@ FLAMBEAU_SHORT float polygamma(int64_t n, float x) {
                 : static_cast<float>(detail::polygamma_by_zeta(n, static_cast<double>(x)));
 }
 
-#define FLAMBEAU_OF_INTEGER(name) \
-  FLAMBEAU_SHORT double name(Integer auto x) { return name(static_cast<double>(x)); }
 FLAMBEAU_OF_INTEGER(lgamma)
 FLAMBEAU_OF_INTEGER(digamma)
-#undef FLAMBEAU_OF_INTEGER
 
 }  // namespace FLAMBEAU_MATH

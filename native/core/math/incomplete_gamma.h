@@ -4,6 +4,7 @@
 /// computed where it is not close to 1, the other from it. Of float
 /// arguments nine digits are enough: `Digits`.
 
+#include "core/math/error_functions.h"
 #include "core/math/gamma.h"
 
 namespace FLAMBEAU_MATH {

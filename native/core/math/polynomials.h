@@ -2,7 +2,8 @@
 
 /// Orthogonal polynomials, by their recurrences in double.
 
-#include "core/math/elementary.h"
+#include "core/math/rounding.h"
+#include "core/math/trigonometry.h"
 
 namespace FLAMBEAU_MATH {
 

@@ -1,6 +1,6 @@
 #pragma once
 
-/// What rooms' own functions share with gamma.h; macros as elementary.h says.
+/// What rooms' own functions share with gamma.h; macros as numbers.h says.
 
 namespace FLAMBEAU_MATH::detail {
 

@@ -19,7 +19,7 @@
 #include "core/types/largest_below.h"
 
 /// What generated formulas call besides operators and core/geometry/shape_rules.h: rules about
-/// dtypes, rarer rules about shapes, and conversions. Declared in declarations/functions.yaml.
+/// dtypes, rarer rules about shapes, and conversions. Declared in declarations/functions.
 namespace flambeau {
 
 /// The tensor, or the number as a 0-d tensor that is weak in promotion.

@@ -9,7 +9,7 @@
 #include "core/geometry/shape_rules.h"
 
 /// What the formulas of Fourier transforms call: their dims, lengths, layouts and scales. Declared
-/// in declarations/shape_functions.yaml.
+/// in declarations/functions/shapes.yaml.
 namespace flambeau::shape_rules {
 
 /// The list with the items at some positions replaced.

@@ -1,5 +1,12 @@
 #include "cpu/creation/rejection.h"
+#include "cpu/math.h"
 #include "kernels/draws.h"
+
+#include "core/math/exponentials.h"
+#include "core/math/powers.h"
+#include "core/math/rounding.h"
+#include "core/math/signs.h"
+#include "core/math/special.h"
 
 /// Counts of events. Where few are expected, by inversion; else by the transformed rejection of
 /// W. Hörmann: "The transformed rejection method for generating Poisson random variables", 1993,

@@ -1,5 +1,10 @@
 #include "cpu/creation/rejection.h"
+#include "cpu/math.h"
 #include "kernels/draws.h"
+
+#include "core/math/exponentials.h"
+#include "core/math/powers.h"
+#include "core/math/trigonometry.h"
 
 namespace flambeau::cpu::FLAMBEAU_ISA {
 namespace {

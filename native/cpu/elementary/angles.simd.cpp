@@ -1,4 +1,4 @@
-#include "cpu/math.h"
+#include "cpu/math/trigonometry.h"
 
 #ifdef FLAMBEAU_LANES_OF
 #include "cpu/elementary/vectors.h"

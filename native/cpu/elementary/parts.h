@@ -2,13 +2,14 @@
 
 /// What the elementary functions of this folder are made of: they have no branches, so that loops
 /// through them become vectors whatever their arguments are, where vectors of the C library take
-/// what is unusual one by one. Part of cpu/math.h.
+/// what is unusual one by one. Part of cpu/math/.
 
 #include <bit>
 #include <concepts>
 #include <cstdint>
 
 #include "core/types/element_types.h"
+#include "cpu/math.h"
 #include "cpu/math_bounds.h"
 
 namespace FLAMBEAU_MATH::detail {

@@ -1,4 +1,6 @@
-#include "cpu/math.h"
+#include "cpu/math/exponentials.h"
+
+#include "core/math/rounding.h"
 
 #ifdef FLAMBEAU_LANES_OF
 #include "cpu/elementary/vectors.h"

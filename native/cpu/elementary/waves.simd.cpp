@@ -1,4 +1,4 @@
-#include "cpu/math.h"
+#include "cpu/elementary/parts.h"
 
 #ifdef FLAMBEAU_LANES_OF
 #include "cpu/elementary/turns.h"

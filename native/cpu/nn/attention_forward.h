@@ -1,6 +1,9 @@
 #pragma once
 
+#include "cpu/math.h"
 #include "cpu/nn/attention_blocks.h"
+
+#include "core/math/exponentials.h"
 
 /// Attention in blocks (T. Dao et al., FlashAttention, 2022): each row of queries keeps the largest
 /// score that it has seen, and sums of exponentials and of weighted values relative to that.

@@ -6,7 +6,10 @@
 #include <vector>
 
 #include "core/tensor/tensor.h"
+#include "cpu/math.h"
 #include "cpu/rows.h"
+
+#include "core/math/powers.h"
 
 namespace flambeau::cpu::FLAMBEAU_ISA {
 namespace {

@@ -1,8 +1,11 @@
 #include <string_view>
 
 #include "core/tensor/tensor.h"
+#include "cpu/math.h"
 #include "cpu/nn/exponentials.h"
 #include "cpu/nn/targets.h"
+
+#include "core/math/exponentials.h"
 
 namespace flambeau::cpu::FLAMBEAU_ISA {
 namespace {

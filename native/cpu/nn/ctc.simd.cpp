@@ -7,6 +7,8 @@
 #include "cpu/nn/conv_types.h"
 #include "kernels/ctc.h"
 
+#include "core/math/exponentials.h"
+
 /// Connectionist temporal classification (A. Graves et al., 2006). An alignment is a walk over the
 /// states of a sample: its labels, with blanks before, between and behind them. Probabilities of
 /// walks are held as logarithms, those of a step in a row, which runs in vectors.

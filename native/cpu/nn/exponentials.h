@@ -3,6 +3,8 @@
 #include "cpu/math.h"
 #include "cpu/rows.h"
 
+#include "core/math/exponentials.h"
+
 namespace flambeau::cpu::FLAMBEAU_ISA {
 
 /// e^x of distances to the largest one, which masks make infinite.

@@ -1,5 +1,8 @@
 #include "cpu/channels_last.h"
+#include "cpu/math.h"
 #include "cpu/nn/group_norm_pixels.h"
+
+#include "core/math/powers.h"
 
 namespace flambeau::cpu::FLAMBEAU_ISA {
 namespace {

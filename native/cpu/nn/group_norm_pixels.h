@@ -3,8 +3,11 @@
 /// Group normalization of images whose channels lie next to each other.
 /// Include only from *.simd.cpp files.
 
+#include "cpu/math.h"
 #include "cpu/nn/group_norm_groups.h"
 #include "cpu/nn/pixel_columns.h"
+
+#include "core/math/powers.h"
 
 namespace flambeau::cpu::FLAMBEAU_ISA {
 namespace {

@@ -1,5 +1,8 @@
+#include "cpu/math.h"
 #include "cpu/nn/normal_rows.h"
 #include "cpu/short_sums.h"
+
+#include "core/math/powers.h"
 
 namespace flambeau::cpu::FLAMBEAU_ISA {
 namespace {

@@ -11,6 +11,9 @@
 
 #include "cpu/math.h"
 
+#include "core/math/exponentials.h"
+#include "core/math/trigonometry.h"
+
 namespace flambeau::cpu::FLAMBEAU_ISA {
 
 /// Gates in the order input, forget, cell, output. Kept: these, the new cell, h.

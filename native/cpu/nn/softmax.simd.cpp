@@ -1,7 +1,11 @@
 #include "core/tensor/tensor.h"
 #include "cpu/blocks.h"
+#include "cpu/math.h"
 #include "cpu/nn/exponentials.h"
 #include "cpu/rows.h"
+
+#include "core/math/exponentials.h"
+#include "core/math/extrema.h"
 
 namespace flambeau::cpu::FLAMBEAU_ISA {
 namespace {

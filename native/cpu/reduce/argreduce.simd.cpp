@@ -4,7 +4,10 @@
 
 #include "core/tensor/tensor.h"
 #include "cpu/blocks.h"
+#include "cpu/math.h"
 #include "cpu/rows.h"
+
+#include "core/math/extrema.h"
 
 namespace flambeau::cpu::FLAMBEAU_ISA {
 namespace {

@@ -6,9 +6,12 @@
 
 #include "core/threads/parallel.h"
 #include "cpu/linalg/vector.h"
+#include "cpu/math.h"
 #include "cpu/nn/conv_types.h"
 #include "cpu/short_sums.h"
 #include "kernels/distance.h"
+
+#include "core/math/signs.h"
 
 /// Norms of differences of points, without the differences: they would fill memory.
 namespace flambeau::cpu::FLAMBEAU_ISA {

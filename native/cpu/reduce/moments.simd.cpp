@@ -6,10 +6,13 @@
 #include "core/tensor/views.h"
 #include "core/threads/parallel.h"
 #include "cpu/dtype_switch.h"
+#include "cpu/math.h"
 #include "cpu/nn/exponentials.h"
 #include "cpu/reduce/reduced_rows.h"
 #include "cpu/rows.h"
 #include "kernels/moments.h"
+
+#include "core/math/exponentials.h"
 
 /// Variance in two passes (mean, then squared distances), each row while it is in the cache, summed
 /// in double: accurate for any mean. Long single rows are cut into parts of fixed size, so that

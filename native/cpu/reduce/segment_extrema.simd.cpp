@@ -2,9 +2,12 @@
 #include <cmath>
 
 #include "cpu/index/segment_runs.h"
+#include "cpu/math.h"
 #include "cpu/nn/conv_types.h"
 #include "cpu/rows.h"
 #include "kernels/segments.h"
+
+#include "core/math/extrema.h"
 
 namespace flambeau::cpu::FLAMBEAU_ISA {
 namespace {

@@ -3,6 +3,8 @@
 #include "cuda/math.cuh"
 #include "kernels/creation_cuda.h"
 
+#include "core/math/powers.h"
+
 namespace flambeau::cuda {
 namespace {
 

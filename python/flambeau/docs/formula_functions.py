@@ -5,17 +5,17 @@ from __future__ import annotations
 import re
 from collections import defaultdict
 from collections.abc import Iterator, Sequence
+from pathlib import Path
 
 from flambeau.codegen.formula.functions import (
     CATEGORIES,
-    FUNCTION_FILES,
     Function,
     load_functions,
 )
 from flambeau.codegen.formula.nodes import Expression, calls
 from flambeau.codegen.model.entries import Declarations, Operator
 from flambeau.codegen.plan.markdown import code, escaped
-from flambeau.codegen.text.folders import default_folder
+from flambeau.codegen.text.folders import default_folder, function_files
 
 _HEADING = re.compile(r"^# --- (.+?) -+$")
 _COMMON = 3  # entries that call an operator which the table of helpers has
@@ -26,8 +26,8 @@ def function_tables() -> str:
     table = load_functions()
     functions = [*table.values(), *table.shape.values()]
     sections = []
-    for file in FUNCTION_FILES:
-        lines = (default_folder() / file).read_text(encoding="utf-8").splitlines()
+    for file in function_files(default_folder()):
+        lines = file.read_text(encoding="utf-8").splitlines()
         starts = [(n, m[1]) for n, line in enumerate(lines, 1) if (m := _HEADING.match(line))]
         ends = [start for start, _ in starts[1:]] + [len(lines) + 1]
         for (start, heading), end in zip(starts, ends, strict=True):
@@ -36,8 +36,8 @@ def function_tables() -> str:
     return "\n".join(sections)
 
 
-def _stands(function: Function, file: str, start: int, end: int) -> bool:
-    return function.span.file.endswith(f"/{file}") and start < function.span.line < end
+def _stands(function: Function, file: Path, start: int, end: int) -> bool:
+    return Path(function.span.file) == file and start < function.span.line < end
 
 
 def _table(functions: Sequence[Function]) -> str:

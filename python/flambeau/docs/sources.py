@@ -12,7 +12,7 @@ from pygments.lexers import YamlLexer
 
 from flambeau.codegen.plan.coverage import as_json, coverage_of
 from flambeau.codegen.read.loader import library_declarations
-from flambeau.codegen.text.folders import default_folder, yaml_files
+from flambeau.codegen.text.folders import default_folder, function_files, yaml_files
 from flambeau.codegen.write.docs import emit_docs, pages
 from flambeau.codegen.write.files import Output
 from flambeau.docs.formula_functions import function_tables, helper_table
@@ -46,6 +46,9 @@ def write_sources(work: Path) -> Path:
     for file in yaml_files(folder):
         page = _declarations_page(file, f"declarations/{file.relative_to(folder)}")
         output.write(f"{ROOT}/declarations/{file.stem}.md", page)
+    for file in function_files(folder):
+        name = f"declarations/{file.relative_to(folder)}"
+        output.write(f"{ROOT}/{Path(name).with_suffix('.md')}", _declarations_page(file, name))
     for file in sorted(GUIDE.rglob("*")):
         if file.is_file() and "__pycache__" not in file.parts:
             output.write_bytes(f"{ROOT}/{file.relative_to(GUIDE)}", file.read_bytes())

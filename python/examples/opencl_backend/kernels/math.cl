@@ -1,4 +1,4 @@
-// The functions of formulas that declarations/functions.yaml does not define by others.
+// The functions of formulas that declarations/functions does not define by others.
 
 #define math_exp exp
 #define math_exp2 exp2
