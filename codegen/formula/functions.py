@@ -38,6 +38,7 @@ _KEYS = frozenset(
         "result",
         "numpy",
         "cpp",
+        "cost",
         "written_in",
         "branches",
         "single",
@@ -52,6 +53,7 @@ _KEYS = frozenset(
 )
 SAME_IN_FLOAT = "same"
 BY_HAND = "by hand"
+DEAR = 8  # what a call costs that is more than an instruction or two
 # Operators of the language that are functions under another spelling.
 OPERATOR_FUNCTIONS = {
     "**": "pow",
@@ -95,6 +97,7 @@ class Function:
     definition: Expression | None
     single: Expression | None  # the definition in float
     has_own_float: bool  # in C++, written by hand
+    cost: int  # of a call, in additions
     tensors: Expression | None
     derivatives: Mapping[str, Expression]
     gradients: Mapping[str, Expression]
@@ -239,6 +242,7 @@ def _entry(node: Node) -> Function:
         definition=_definition(node, "definition"),
         single=_single(node),
         has_own_float=_single_text(node) == BY_HAND,
+        cost=_cost(node),
         tensors=_formula(node, "tensors"),
         derivatives=_formulas(node, "derivative"),
         gradients=_formulas(node, "gradient"),
@@ -300,6 +304,13 @@ def _single(node: Tree) -> Expression | None:
         message = "there is no 'definition' that float shares"
         raise DeclarationError.at(_text(node, "single").span, message)
     return _definition(node, "definition")
+
+
+def _cost(node: Tree) -> int:
+    text = _text(node, "cost", str(DEAR))
+    if not text.value.isdecimal() or not 0 < int(text.value) <= DEAR:
+        raise DeclarationError.at(text.span, f"cost is a number from 1 to {DEAR}")
+    return int(text.value)
 
 
 def _single_text(node: Tree) -> str:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from flambeau.codegen.formula import nodes
-from flambeau.codegen.formula.functions import load_functions
+from flambeau.codegen.formula.functions import DEAR, load_functions
 from flambeau.codegen.formula.nodes import Expression
 from flambeau.codegen.model.entries import Argument, Base, Declarations, Operator
 from flambeau.codegen.model.facts import gradient_names
@@ -195,10 +195,12 @@ def _parameters_read(operator: Operator, formulas: tuple[Expression, ...]) -> tu
 def cost(formulas: tuple[Expression, ...]) -> int:
     """Roughly how many additions one element is worth: threads start earlier for dear formulas."""
     total = 0
+    table = load_functions()
     for formula in formulas:
         for node in nodes.walk(formula):
             if isinstance(node, nodes.Call):
-                total += 8
+                function = table.get(node.function)
+                total += DEAR if function is None else function.cost
             elif isinstance(node, nodes.Binary):
                 total += 4 if node.operator in ("/", "//", "%", "**") else 1
     return max(1, total)

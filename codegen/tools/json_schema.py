@@ -16,7 +16,7 @@ from dataclasses import fields
 from enum import Enum
 from typing import Any
 
-from flambeau.codegen.formula.functions import BY_HAND, SAME_IN_FLOAT, function_keys
+from flambeau.codegen.formula.functions import BY_HAND, DEAR, SAME_IN_FLOAT, function_keys
 from flambeau.codegen.model.entries import (
     NEEDED_KEYS,
     REFUSED_KEYS,
@@ -514,4 +514,5 @@ def _function() -> Schema:
     properties["definition"] = {"anyOf": [text, body]}
     properties["single"] = {"anyOf": [{"enum": [SAME_IN_FLOAT, BY_HAND]}, text, body]}
     properties["branches"] = {"const": "apart"}
+    properties["cost"] = {"enum": [*range(1, DEAR + 1)]}
     return _closed(properties, ("function", "doc"))

@@ -85,15 +85,16 @@ struct OperandKind {
 /// data: one dense run per operand, then one per draw. `index`: of the first element.
 using DenseLoop = void (*)(const void* formula, char* const* data, int64_t index, int64_t count);
 
+inline constexpr int kRepeatingLoops = 7;
 struct MapPlan {
   DenseLoop loop;
   const OperandKind* operands;
   const DrawKind* draws;
   int operand_count, draw_count;
   bool indexed;  ///< the order of elements matters
-  /// Of cheap formulas of two inputs: loops that read one element of the first or the second again
-  /// and again.
-  DenseLoop repeating[2] = {};
+  /// Of cheap formulas of two and three inputs: loops that read one element of some of these again
+  /// and again. By the inputs that repeat, a bit of each.
+  DenseLoop repeating[kRepeatingLoops] = {};
 };
 
 void run_map(const Iterator& iter, const MapPlan& plan, const void* formula, int64_t cost,
@@ -206,27 +207,38 @@ struct Loop<indexed, vectors, Formula, Outs<O...>, Draws<D...>, Ins<I...>> {
   }
 };
 
-/// The loop of a formula of two inputs, of which one is a single element.
-template <int vectors, class Formula, class Output, class First, class Second>
+/// An input of a loop: a single element, or elements side by side.
+template <bool repeats, class T>
+struct Input {
+  const T value;
+  FLAMBEAU_INLINE explicit Input(const char* data)
+      : value(static_cast<T>(*reinterpret_cast<const Loaded<T>*>(data))) {}
+  FLAMBEAU_INLINE T operator[](int64_t) const { return value; }
+};
+template <class T>
+struct Input<false, T> {
+  const Loaded<T>* const elements;
+  FLAMBEAU_INLINE explicit Input(const char* data)
+      : elements(reinterpret_cast<const Loaded<T>*>(data)) {}
+  FLAMBEAU_INLINE T operator[](int64_t k) const { return static_cast<T>(elements[k]); }
+};
+
+/// The loop of a formula of which some inputs are single elements: those with a bit in `repeated`.
+template <unsigned repeated, int vectors, class Formula, class Output, class... I>
 struct RepeatingLoop {
-  static void first(const void* object, char* const* data, int64_t, int64_t count) {
-    const First value = static_cast<First>(*reinterpret_cast<const Loaded<First>*>(data[1]));
-    run(count, reinterpret_cast<Output*>(data[0]), reinterpret_cast<const Loaded<Second>*>(data[2]),
-        [value, formula = *static_cast<const Formula*>(object)](Loaded<Second> x) {
-          return formula(value, static_cast<Second>(x));
-        });
+  static void run(const void* object, char* const* data, int64_t, int64_t count) {
+    run(*static_cast<const Formula*>(object), data, count, std::index_sequence_for<I...>{});
   }
-  static void second(const void* object, char* const* data, int64_t, int64_t count) {
-    const Second value = static_cast<Second>(*reinterpret_cast<const Loaded<Second>*>(data[2]));
-    run(count, reinterpret_cast<Output*>(data[0]), reinterpret_cast<const Loaded<First>*>(data[1]),
-        [value, formula = *static_cast<const Formula*>(object)](Loaded<First> x) {
-          return formula(static_cast<First>(x), value);
-        });
+  template <size_t... i>
+  static FLAMBEAU_INLINE void run(const Formula& formula, char* const* data, int64_t count,
+                                  std::index_sequence<i...>) {
+    loop(formula, count, reinterpret_cast<Output*>(data[0]),
+         Input<(repeated >> i & 1) != 0, I>(data[1 + i])...);
   }
-  template <class Read, class Apply>
-  static FLAMBEAU_INLINE void run(int64_t count, Output* __restrict out, const Read* __restrict in,
-                                  Apply apply) {
-    FLAMBEAU_EACH(vectors, count, out[k] = static_cast<Output>(apply(in[k])))
+  template <class... In>
+  static FLAMBEAU_INLINE void loop(Formula formula, int64_t count, Output* __restrict out,
+                                   In... in) {
+    FLAMBEAU_EACH(vectors, count, out[k] = static_cast<Output>(formula(in[k]...)))
   }
 };
 
@@ -279,15 +291,21 @@ struct Signature<Outs<O...>, Draws<D...>, Ins<I...>> {
   /// Completes the plan of a kernel with the loops that repeat an input, where there are such.
   template <class T, class Formula, int cost>
   static FLAMBEAU_INLINE void add_repeating([[maybe_unused]] MapPlan& plan) {
-    if constexpr (sizeof...(O) == 1 && sizeof...(D) == 0 && sizeof...(I) == 2 && kMayRepeat<T> &&
-                  cost < kCheapFormula &&
+    if constexpr (sizeof...(O) == 1 && sizeof...(D) == 0 && kMayRepeat<T> && cost < kCheapFormula &&
                   std::is_invocable_v<Formula, Compute<OperandOf<I, T>>...>) {
-      using Repeating =
-          RepeatingLoop<kVectors<T>, Formula, typename Traits<OperandOf<O, T>>::Value...,
-                        Compute<OperandOf<I, T>>...>;
-      plan.repeating[0] = &Repeating::first;
-      plan.repeating[1] = &Repeating::second;
+      if constexpr (sizeof...(I) == 2) {
+        add<T, Formula, 0b01, 0b10>(plan);
+      } else if constexpr (sizeof...(I) == 3) {
+        add<T, Formula, 0b010, 0b100, 0b110>(plan);  // numbers stand behind what they belong to
+      }
     }
+  }
+  template <class T, class Formula, unsigned... repeated>
+  static FLAMBEAU_INLINE void add(MapPlan& plan) {
+    ((plan.repeating[repeated] =
+          &RepeatingLoop<repeated, kVectors<T>, Formula, typename Traits<OperandOf<O, T>>::Value...,
+                         Compute<OperandOf<I, T>>...>::run),
+     ...);
   }
   template <class T, class Formula>
   static FLAMBEAU_INLINE void run(const Formula& formula, char* const* data, int64_t index,

@@ -150,7 +150,7 @@ class Walk {
     repeated_ = find_repeated();
   }
 
-  /// Rows along which one of two inputs is a single element.
+  /// Rows along which some inputs are single elements, for which there is a loop.
   bool has_repeating_rows() const { return repeated_ > 0 && start_.rank > 1; }
   void run_repeating_rows(int64_t begin, int64_t end) const {
     const int64_t length = row_length();
@@ -158,11 +158,12 @@ class Walk {
     position.seek(begin * length);
     while (begin < end) {
       const int64_t rows = std::min(end - begin, start_.extent[1] - position.index[1]);
-      char* data[3];
-      for (int i = 0; i < 3; ++i) data[i] = base_[i] + position.offset(strides_[i]);
+      char* data[kMaxData];
+      for (int i = 0; i < plan_.operand_count; ++i)
+        data[i] = base_[i] + position.offset(strides_[i]);
       for (int64_t row = 0; row < rows; ++row) {
         run_repeating(data, length);
-        for (int i = 0; i < 3; ++i) data[i] += strides_[i][1];
+        for (int i = 0; i < plan_.operand_count; ++i) data[i] += strides_[i][1];
       }
       begin += rows;
       position.advance(rows * length);
@@ -228,7 +229,7 @@ class Walk {
     if (repeated_ > 0 && even_ && end - begin < kVector) return run_chunks(begin, end);
     char* data[kMaxData];
     for (int i = 0; i < plan_.operand_count; ++i)
-      data[i] = base_[i] + (i > 0 && i == repeated_ ? 0 : begin * plan_.operands[i].bytes);
+      data[i] = base_[i] + (repeats(i) ? 0 : begin * plan_.operands[i].bytes);
     repeated_ > 0 ? run_repeating(data, end - begin) : call(data, begin, end - begin);
   }
 
@@ -389,23 +390,29 @@ class Walk {
     return bound(a, 0) <= bound(b, 1) && bound(b, 0) <= bound(a, 1);
   }
 
-  /// The operand that repeats along rows for which there is a loop; 0: none.
-  int find_repeated() const {
-    if (!plan_.repeating[0] || start_.rank == 0 || start_.extent[0] < kShortestRow || !are_plain())
-      return 0;
+  /// The inputs that repeat along rows for which there is a loop, a bit of each; 0: none.
+  unsigned find_repeated() const {
+    if (start_.rank == 0 || start_.extent[0] < kShortestRow || !are_plain()) return 0;
+    unsigned found = 0;
+    for (int i = 1; i < plan_.operand_count; ++i) found |= strides_[i][0] == 0 ? 1u << (i - 1) : 0u;
+    if (found >= kRepeatingLoops || !plan_.repeating[found]) return 0;
     // Formulas that see whole vectors compute some elements twice.
-    if (even_ && (may_overlap(0, 1) || may_overlap(0, 2))) return 0;
-    const bool first = strides_[1][0] == 0, second = strides_[2][0] == 0;
-    return first == second ? 0 : first ? 1 : 2;
+    for (int i = 1; even_ && i < plan_.operand_count; ++i)
+      if (may_overlap(0, i)) return 0;
+    return found;
+  }
+  bool repeats(int operand) const {
+    return operand > 0 && repeated_ > 0 && (repeated_ >> (operand - 1) & 1) != 0;
   }
 
   void run_repeating(char* const* data, int64_t count) const {
-    const DenseLoop loop = plan_.repeating[repeated_ - 1];
+    const DenseLoop loop = plan_.repeating[repeated_];
     const int64_t rest = even_ ? count % kVector : 0;
     loop(formula_, data, 0, count - rest);
     if (rest == 0) return;
-    char* last[3];
-    for (int i = 0; i < 3; ++i) last[i] = data[i] + (count - kVector) * strides_[i][0];
+    char* last[kMaxData];
+    for (int i = 0; i < plan_.operand_count; ++i)
+      last[i] = data[i] + (count - kVector) * strides_[i][0];
     loop(formula_, last, 0, kVector);
   }
 
@@ -464,7 +471,7 @@ class Walk {
   int64_t strides_[Iterator::kMaxOperands][Position::kMaxRank];
   Access access_[kMaxData];
   int64_t chunk_, tile_;
-  int repeated_;
+  unsigned repeated_;
   bool has_long_rows_, has_tiles_ = false, has_plain_rows_ = false;
   bool in_areas_ = false;  // chunks end where the two innermost dims do
 };

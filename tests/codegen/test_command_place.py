@@ -108,6 +108,16 @@ def test_float_is_the_same_as_a_definition(tree: Path) -> None:
         load_functions()
 
 
+@pytest.mark.parametrize("cost", ["0", "9", "low"])
+def test_a_cost_is_a_number(tree: Path, cost: str) -> None:
+    append_function(tree, f'definition: "2 * x", cost: {cost}')
+    with (
+        library_folder(tree / "declarations"),
+        pytest.raises(DeclarationError, match=r"powers.yaml:\d+:\d+: .*a number from 1 to 8"),
+    ):
+        load_functions()
+
+
 @pytest.mark.parametrize("kind", ["pointwise", "structured"])
 def test_an_empty_folder_becomes_a_package(
     tmp_path: Path, kind: str, shell: dict[str, str]
