@@ -118,15 +118,16 @@ def emit_scalar(
     symbols: Mapping[str, Symbol],
     *,
     bind_results: Sequence[str] = (),
+    constants: str = "c",
     dialect: Dialect = CPP,
     functions: FunctionTable | None = None,
 ) -> ScalarCode:
     """C++ for some formulas that are computed together.
 
     With `bind_results`, formula i is bound to that name, and later formulas that read the name see
-    its new value.
+    its new value. `constants`: what the names begin with that are hoisted.
     """
-    emitter = _Emitter(symbols, dialect, functions or load_functions())
+    emitter = _Emitter(symbols, dialect, functions or load_functions(), constants)
     emitter.count_shared(formulas)
     results = []
     for index, formula in enumerate(formulas):
@@ -160,8 +161,13 @@ def emit_constant(
 
 class _Emitter:
     def __init__(
-        self, symbols: Mapping[str, Symbol], dialect: Dialect, functions: FunctionTable
+        self,
+        symbols: Mapping[str, Symbol],
+        dialect: Dialect,
+        functions: FunctionTable,
+        constants: str = "c",
     ) -> None:
+        self._named = constants
         self.symbols = dict(symbols)
         self.dialect = dialect
         self.functions = functions
@@ -253,7 +259,7 @@ class _Emitter:
     def hoist(self, target: ScalarType, value: Value) -> Value:
         key = (value.code, target.value)
         if key not in self._constants:
-            name = f"c{len(self._constants)}"
+            name = f"{self._named}{len(self._constants)}"
             spelled = self.dialect.spell(target.value)
             code = self.dialect.cast_to(target.value, value.code)
             self.hoisted.append(f"const {spelled} {name} = {code};")

@@ -19,6 +19,7 @@ from flambeau.codegen.model.entries import Argument, Base, Declarations, Dtype, 
 from flambeau.codegen.plan.compute import reduction_parameters, reduction_struct
 from flambeau.codegen.plan.cpp_types import class_name, cpp_name, dtype_set, origin
 from flambeau.codegen.plan.kernels import COMMON, REAL, KernelOperand, PointwiseKernel
+from flambeau.codegen.plan.skipped import skipped
 
 _ELEMENTS = {COMMON: ScalarType.ELEMENT, REAL: ScalarType.REAL, "bool": ScalarType.BOOL}
 _PARAMETER_TYPES = {
@@ -41,6 +42,9 @@ class FormulaText:
     parameters: str  # of the element function
     statements: tuple[str, ...]
     calls: frozenset[str]  # functions
+    # Where some elements skip what is dear: whether one needs it, and what it is without.
+    needs: tuple[str, ...] = ()
+    rest: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -208,13 +212,29 @@ def _formula(
         statements.append(f"return {code.results[0].code};")
     symbols = _condition_symbols(kernel.parameters)
     decided = None if condition is None else emit_constant(condition, symbols)
+    parts = [] if by_reference or draws else _skipped(kernel, formulas[0])
+    calls = [c.calls for c in (code, decided, *parts) if c is not None]
     return FormulaText(
         condition=None if decided is None else decided.results[0].code,
-        hoisted=code.hoisted,
+        hoisted=(*code.hoisted, *(line for part in parts for line in part.hoisted)),
         parameters=", ".join((*outputs, *draws, *inputs)),
         statements=tuple(statements),
-        calls=code.calls if decided is None else code.calls | decided.calls,
+        calls=frozenset[str]().union(*calls),
+        needs=_returned(parts[0]) if parts else (),
+        rest=_returned(parts[1]) if parts else (),
     )
+
+
+def _skipped(kernel: PointwiseKernel, formula: Expression) -> list[ScalarCode]:
+    """Whether an element needs what is dear of a formula, and what the formula is without."""
+    found = skipped(formula, {operand.name for operand in kernel.inputs})
+    symbols = kernel_symbols(kernel)
+    parts = (("n", found.needs), ("r", found.rest)) if found is not None else ()
+    return [emit_scalar((part,), symbols, constants=name) for name, part in parts]
+
+
+def _returned(code: ScalarCode) -> tuple[str, ...]:
+    return (*code.statements, f"return {code.results[0].code};")
 
 
 def _writes_by_reference(kernel: PointwiseKernel) -> bool:

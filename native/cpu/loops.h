@@ -157,6 +157,19 @@ struct Kinds<Outs<O...>, Draws<D...>, Ins<I...>> {
                                 sizeof...(D), false};
 };
 
+/// A formula whose dear part only elements need for which `needs` holds; `rest` is the formula of
+/// the others.
+template <class Needs, class Rest, class Whole>
+struct Skipping {
+  Needs needs;
+  Rest rest;
+  Whole whole;
+  template <class... T>
+  requires(std::is_invocable_v<const Whole&, T...>) FLAMBEAU_INLINE auto operator()(T... x) const {
+    return whole(x...);
+  }
+};
+
 /// The one loop that is compiled per formula and set of compute types. An input may share the
 /// memory of an output, at the same index. `vectors`: how many are under way.
 template <bool indexed, int vectors, class Formula, class Outputs, class Drawn, class Inputs>
@@ -176,6 +189,34 @@ struct Loop<indexed, vectors, Formula, Outs<O...>, Draws<D...>, Ins<I...>> {
          reinterpret_cast<const D*>(data[kDraws + d])...,
          reinterpret_cast<const Loaded<I>*>(data[kIns + i])...);
   }
+  template <class Part>
+  static FLAMBEAU_INLINE void part(Part formula, int64_t count, O* __restrict... outs,
+                                   const Loaded<I>* __restrict... ins) {
+    for (int64_t k = 0; k < count; ++k)
+      ((outs[k] = static_cast<O>(formula(static_cast<I>(ins[k])...))), ...);
+  }
+  /// A few vectors are asked together whether an element needs what is dear. Where one does, the
+  /// next ones are not asked, so that elements of both kinds side by side take no longer.
+  static FLAMBEAU_INLINE void skipping(Formula formula, int64_t count, O*... outs,
+                                       const Loaded<I>*... ins) {
+    constexpr int64_t kAsked = 64, kUnasked = 512;
+    using Word = std::conditional_t<(sizeof(O) + ...) == 8, int64_t, int32_t>;
+    for (int64_t begin = 0; begin < count;) {
+      const int64_t left = count - begin, asked = left < kAsked ? left : kAsked;
+      Word needed = 0;
+      for (int64_t k = begin; k < begin + asked; ++k)
+        needed |= formula.needs(static_cast<I>(ins[k])...) ? Word(-1) : Word(0);
+      if (needed != 0) {
+        const int64_t whole = left < kUnasked ? left : kUnasked;
+        part(formula.whole, whole, (outs + begin)..., (ins + begin)...);
+        begin += whole;
+      } else {
+        part(formula.rest, asked, (outs + begin)..., (ins + begin)...);
+        begin += asked;
+      }
+    }
+  }
+
   /// For a formula of one output. Its only store to an element needs every load of that element,
   /// so that `__restrict` promises nothing untrue of an input that is the output.
   static FLAMBEAU_INLINE void single(Formula formula, int64_t count, O* __restrict... outs,
@@ -202,6 +243,7 @@ struct Loop<indexed, vectors, Formula, Outs<O...>, Draws<D...>, Ins<I...>> {
         formula(outs[k]..., drawn[k]..., static_cast<I>(ins[k])...);
     } else {
       static_assert(sizeof...(O) == 1, "a formula of several outputs takes them by reference");
+      if constexpr (requires { formula.whole; }) return skipping(formula, count, outs..., ins...);
       single(formula, count, outs..., drawn..., ins...);
     }
   }
@@ -259,6 +301,13 @@ FLAMBEAU_INLINE void map(const Iterator& iter, Outs<O...>, Draws<D...>, Ins<I...
 }
 
 }  // namespace detail
+
+/// A formula whose dear part only elements need for which `needs` holds: of a few others side by
+/// side, `rest` alone is computed, which gives the same for them.
+template <class Needs, class Rest, class Whole>
+FLAMBEAU_INLINE auto skipping(Needs needs, Rest rest, Whole whole) {
+  return detail::Skipping<Needs, Rest, Whole>{needs, rest, whole};
+}
 
 template <class Outputs, class Inputs, class Formula>
 void map(const Iterator& iter, const Formula& formula, int64_t cost = 1) {

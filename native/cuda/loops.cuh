@@ -42,6 +42,12 @@ namespace flambeau::cuda {
 template <class Outputs, class Inputs, class Drawn = Draws<>>
 struct Types {};
 
+/// A formula whose dear part some elements skip: threads side by side do so by themselves.
+template <class Needs, class Rest, class Whole>
+Whole skipping(const Needs&, const Rest&, const Whole& whole) {
+  return whole;
+}
+
 enum class Form : uint8_t { returns, assigns };
 inline constexpr Form Returns = Form::returns, Assigns = Form::assigns;
 
