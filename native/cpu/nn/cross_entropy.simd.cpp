@@ -4,6 +4,7 @@
 #include "cpu/math.h"
 #include "cpu/nn/exponentials.h"
 #include "cpu/nn/targets.h"
+#include "cpu/row_extrema.h"
 
 #include "core/math/exponentials.h"
 

@@ -2,6 +2,7 @@
 #include "cpu/blocks.h"
 #include "cpu/math.h"
 #include "cpu/nn/exponentials.h"
+#include "cpu/row_extrema.h"
 #include "cpu/rows.h"
 
 #include "core/math/exponentials.h"

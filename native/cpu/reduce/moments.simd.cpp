@@ -9,6 +9,7 @@
 #include "cpu/math.h"
 #include "cpu/nn/exponentials.h"
 #include "cpu/reduce/reduced_rows.h"
+#include "cpu/row_extrema.h"
 #include "cpu/rows.h"
 #include "kernels/moments.h"
 
