@@ -80,7 +80,7 @@ FLAMBEAU_LONG double short_gamma_prefix(double a, double x) {
 /// How exact a result is to be.
 struct Digits {
   bool few;
-  FLAMBEAU_SHORT double rest() const { return few ? 1e-12 : 1e-17; }  // what a sum may lack
+  FLAMBEAU_SHORT double rest() const { return few ? 1e-10 : 1e-17; }  // what a sum may lack
   FLAMBEAU_SHORT double prefix(double a, double x) const {
     return few && a < 30 ? short_gamma_prefix(a, x) : gamma_prefix(a, x);
   }
@@ -152,7 +152,7 @@ FLAMBEAU_LONG double short_gamma_fraction(double a, double x) {
     const double next_above = b * above + factor * above_before;
     const double next_below = b * below + factor * below_before;
     const double gap = next_above * below - above * next_below, whole = next_above * below;
-    if (abs(gap) <= 1e-11 * abs(whole)) return next_above / next_below;
+    if (abs(gap) <= 1e-10 * abs(whole)) return next_above / next_below;
     const double scale = next_below > 1e100 ? 1e-100 : 1;
     above_before = above * scale, below_before = below * scale;
     above = next_above * scale, below = next_below * scale;
@@ -182,7 +182,7 @@ FLAMBEAU_LONG double upper_gamma_small(double a, double x, Digits digits) {
 /// a^-k, where eta^2 / 2 = mu - log(1 + mu), mu = x / a - 1. The series of the c_k follow from
 /// c_0 = 1 / mu - 1 / eta, c_k = c_(k-1)' / eta + (-1)^k g_k / mu, in exact fractions; g_k are the
 /// coefficients of Stirling's series of gamma.
-FLAMBEAU_LONG double gamma_uniform(bool upper, double a, double x) {
+FLAMBEAU_LONG double gamma_uniform(bool upper, double a, double x, Digits digits) {
   constexpr double kSeries[] = {
       -0.3333333333333333,     0.08333333333333333,     -0.014814814814814815,
       0.0011574074074074073,   0.0003527336860670194,   -0.0001787551440329218,
@@ -213,16 +213,18 @@ FLAMBEAU_LONG double gamma_uniform(bool upper, double a, double x) {
       0.00034436760689237765,  5.171790908260592e-05,   -0.00033493161081142234,
       0.0002812695154763237};
   constexpr int kLengths[] = {18, 15, 13, 11, 9, 7, 5, 4};
+  constexpr int kFewLengths[] = {12, 8, 5, 3};  // eta is below 0.5
   const double mu = (x - a) / a, half_square = excess_of_log1p(mu);
   const double eta = copysign(sqrt(2 * half_square), mu);
   double sum = 0, scale = 1;
   const double* series = kSeries;
-  for (int length : kLengths) {
+  for (int k = 0; k < (digits.few ? 4 : 8); ++k) {
     double c = 0;
-    for (int i = length - 1; i >= 0; --i) c = c * eta + series[i];
+    for (int i = (digits.few ? kFewLengths[k] : kLengths[k]) - 1; i >= 0; --i)
+      c = c * eta + series[i];
     sum += c * scale;
     scale /= a;
-    series += length;
+    series += kLengths[k];
   }
   const double rest = exp(-a * half_square) / sqrt(6.283185307179586 * a) * sum;
   const double middle = eta * sqrt(0.5 * a);
@@ -236,7 +238,7 @@ FLAMBEAU_LONG double incomplete_gamma_to(Digits digits, bool is_upper, double a,
   if (a == 0 || x == highest<double>()) return is_upper ? 0 : 1;
   // Far from x = a, what is computed exactly there is a power: an error of its exponent shows.
   if (a > 200 && abs(x - a) < (a > 5000 ? 0.3 * a : 4.5 * sqrt(a)))
-    return gamma_uniform(is_upper, a, x);
+    return gamma_uniform(is_upper, a, x, digits);
   if (x <= 1 && a <= 1) {
     if (is_upper) return upper_gamma_small(a, x, digits);
     return lower_gamma_series(a, x, digits, false);
