@@ -3,7 +3,7 @@
 A file is a list of entries. The first key of an entry says what it declares: `op`, or `helper` for
 an operator that formulas and the library itself alone call, `dtype`, `backend`, `argument`, `each`
 for entries that a rule makes, or what entries share: `family`, `samples`, `error` (expand/).
-Functions of formulas (*functions.yaml) are read by formula/functions.py.
+Functions of formulas (folder functions) are read by formula/functions.py.
 """
 
 from __future__ import annotations
