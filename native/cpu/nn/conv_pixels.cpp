@@ -229,12 +229,11 @@ bool try_pixels_input_grad(const ConvGeometry& g, const Tensor& result, const Te
   const bool has_strides = g.axes[0].stride > 1 || g.axes[1].stride > 1;
   const bool is_product = g.groups == 1 && is_pixel_product(g);
   const auto& [rows, columns] = g.axes;
-  const bool sees_windows = reads_windows(g, dtype, g.in_channels) &&
-                            fills_tiles(dtype, columns.input / columns.stride);
-  const bool by_patches =
-      !per_channel && folds_patches(g) &&
-      (has_strides ||
-       !(fills_lines(g) || is_product || (sees_windows && g.in_channels >= kManyOutputs)));
+  const bool sees_windows =
+      reads_windows(g, dtype, g.in_channels) && fills_tiles(dtype, columns.input / columns.stride);
+  const bool by_patches = !per_channel && folds_patches(g) &&
+                          (has_strides || !(fills_lines(g) || is_product ||
+                                            (sees_windows && g.in_channels >= kManyOutputs)));
   if (is_half(dtype) && (per_channel || has_strides || by_patches)) {
     const auto compute = [&](const Tensor& out, const Tensor& from, const Tensor& w) {
       return try_pixels_input_grad(g, out, from, w);

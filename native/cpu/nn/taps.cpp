@@ -102,9 +102,8 @@ void tapped(const Tensor& result, const Tensor& input, const Tensor& places,
         const auto& kernels = tap_kernels<T>();
         const TapGeometry shape = turned ? with_channels_last(g) : g;
         over_points(shape, [&](int64_t begin, int64_t end) {
-          (turned ? kernels.turned_sums : kernels.sums)(shape, begin, end, x.data<T>(),
-                                                        checked.data<int64_t>(), w.data<T>(),
-                                                        out.data<T>());
+          (turned ? kernels.turned_sums : kernels.sums)(
+              shape, begin, end, x.data<T>(), checked.data<int64_t>(), w.data<T>(), out.data<T>());
         });
       },
       turned ? with_channels_last(input) : input, weights);

@@ -125,8 +125,7 @@ class ManyRows {
                            weights_.data() + p * taps_, sum,
                            [&](const T* from) { return access.load(from); });
 #pragma GCC unroll 16
-      for (int i = 0; i < vectors; ++i)
-        access.store(out_ + p * n_ + first + i * kLanes<T>, sum[i]);
+      for (int i = 0; i < vectors; ++i) access.store(out_ + p * n_ + first + i * kLanes<T>, sum[i]);
     }
   }
   /// As many as there are from one on; the first of those that are left. Where these are most of
@@ -158,8 +157,7 @@ void sum_many_rows(const TapGeometry& g, int64_t count, const T* x, const int64_
 
 /// Calls body(sample, first point, count) for blocks of points [begin, end) of all samples.
 template <class Body>
-void over_blocks(const TapGeometry& g, int64_t begin, int64_t end, int64_t most,
-                 const Body& body) {
+void over_blocks(const TapGeometry& g, int64_t begin, int64_t end, int64_t most, const Body& body) {
   for (int64_t count; begin < end; begin += count) {
     const int64_t first = begin % g.points;
     count = std::min({most, g.points - first, end - begin});

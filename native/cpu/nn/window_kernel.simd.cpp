@@ -41,7 +41,8 @@ void run_windows(const WindowBlock<T>& block, int64_t count, int64_t first, int6
   const T *weights = block.weights + first * width, *bias = first == 0 ? block.bias : nullptr;
   for (int64_t group = 0; group < block.groups; ++group, source += block.channels)
     for (int64_t k = 0; k < block.outputs; k += width, weights += block.depth * width) {
-      const int64_t output = group * block.outputs + k, outputs = std::min(width, block.outputs - k);
+      const int64_t output = group * block.outputs + k,
+                    outputs = std::min(width, block.outputs - k);
       const OffsetRows<T> rows{source, block.windows.step, block.windows.offsets + first};
       const SteppedLines<T> lines{weights, width};
       const Epilogue<T> to{result + output, block.result_step, T(1), T(first ? 1 : 0),
