@@ -9,9 +9,9 @@ bool has_channels_inside(IntList sizes, IntList strides) {
   if (rank < 3 || strides[1] == 0) return false;
   int64_t least = 0;
   const auto lies_around = [&](size_t dim) {
-    if (sizes[dim] == 0 || strides[dim] < least) return false;
-    least = strides[dim] * sizes[dim];
-    return true;
+    // The strides of an empty tensor may be of any size.
+    return sizes[dim] != 0 && strides[dim] >= least &&
+           !__builtin_mul_overflow(strides[dim], sizes[dim], &least);
   };
   if (!lies_around(1)) return false;
   for (size_t dim = rank - 1; dim >= 2; --dim)
