@@ -73,9 +73,9 @@ void sum_rows(const TapGeometry& g, int64_t count, const T* x, const int64_t* pl
 constexpr int64_t kAhead = 8;  // taps whose rows are asked for before they are read
 
 /// One point's sums of some columns, in registers. kAhead places follow those of its taps.
-template <int vectors, class T, class Load>
+template <int vectors, class T, class Access>
 FLAMBEAU_INLINE void sum_columns(int64_t taps, const T* x, int64_t n, const int64_t* places,
-                                 const T* weights, Vector<T>* sum, const Load& load_at) {
+                                 const T* weights, Vector<T>* sum, const Access& access) {
   constexpr int kLine = 64 / sizeof(T);
   for (int64_t k = 0; k < taps; ++k) {
     const T *const from = x + places[k] * n, *const next = x + places[k + kAhead] * n;
@@ -84,7 +84,7 @@ FLAMBEAU_INLINE void sum_columns(int64_t taps, const T* x, int64_t n, const int6
     const Vector<T> weight = splat(weights[k]);
 #pragma GCC unroll 16
     for (int i = 0; i < vectors; ++i)
-      sum[i] = multiply_add<T>(weight, load_at(from + i * kLanes<T>), sum[i]);
+      sum[i] = multiply_add<T>(weight, access.load(from + i * kLanes<T>), sum[i]);
   }
 }
 
@@ -107,7 +107,6 @@ class ManyRows {
     out_ = out;
     detail::turn(places_.data(), taps_, places, apart_, points, taps_);
     detail::turn(weights_.data(), taps_, weights, apart_, points, taps_);
-    if (n_ < kLanes<T>) return columns_at<1>(0, Mask<T>(n_));
     if (const int64_t left = columns<1>(columns<4>(columns<12>(0))); left < n_)
       columns_at<1>(left, Mask<T>(n_ - left));
   }
@@ -122,8 +121,7 @@ class ManyRows {
     for (int64_t p = 0; p < points_; ++p) {
       Vector<T> sum[vectors] = {};
       sum_columns<vectors>(taps_, x_ + first, n_, places_.data() + p * taps_,
-                           weights_.data() + p * taps_, sum,
-                           [&](const T* from) { return access.load(from); });
+                           weights_.data() + p * taps_, sum, access);
 #pragma GCC unroll 16
       for (int i = 0; i < vectors; ++i) access.store(out_ + p * n_ + first + i * kLanes<T>, sum[i]);
     }
