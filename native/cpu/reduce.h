@@ -46,6 +46,9 @@ struct FoldLoops {
   /// elements.
   void (*columns)(const void* fold, void* accumulators, const char* data, int64_t rows,
                   int64_t row_stride, int64_t columns, int64_t column_stride);
+  /// Results, as `finish` makes them, of columns of few rows: accumulators stay in registers.
+  void (*few)(const void* fold, char* const* results, const char* data, int64_t rows,
+              int64_t row_stride, int64_t columns);
   /// a[i] = combine(a[i], b[i])
   void (*combine)(const void* fold, void* a, const void* b, int64_t count);
   /// Results, in the compute types of the outputs, dense.
@@ -192,6 +195,31 @@ struct FoldImpl<Fold, Outs<Out...>, In> {
     }
   }
 
+  /// Columns [at, at + count) of few rows; a constant `count` keeps the lanes in registers.
+  template <class Count>
+  static FLAMBEAU_INLINE void take_few(const Fold& fold, char* const* results, const Loaded<In>* x,
+                                       int64_t rows, int64_t row_stride, int64_t at, Count count) {
+    A lane[kLanes];
+#pragma omp simd
+    for (int64_t j = 0; j < count; ++j) lane[j] = fold.step(fold.init(), In(x[at + j]));
+    for (int64_t r = 1; r < rows; ++r) {
+      const Loaded<In>* const row = x + r * row_stride + at;
+#pragma omp simd
+      for (int64_t j = 0; j < count; ++j) lane[j] = fold.step(lane[j], In(row[j]));
+    }
+    finish_each(fold, results, at, lane, count, rows, std::index_sequence_for<Out...>{});
+  }
+
+  static void few(const void* object, char* const* results, const char* data, int64_t rows,
+                  int64_t row_stride, int64_t columns) {
+    const Fold fold = get(object);
+    const Loaded<In>* const x = reinterpret_cast<const Loaded<In>*>(data);
+    int64_t at = 0;
+    for (; at + kLanes <= columns; at += kLanes)
+      take_few(fold, results, x, rows, row_stride, at, std::integral_constant<int64_t, kLanes>());
+    if (at < columns) take_few(fold, results, x, rows, row_stride, at, columns - at);
+  }
+
   static void combine(const void* object, void* a, const void* b, int64_t count) {
     const Fold fold = get(object);
     A* to = static_cast<A*>(a);
@@ -202,17 +230,20 @@ struct FoldImpl<Fold, Outs<Out...>, In> {
   static void finish(const void* object, char* const* results, const void* accumulators,
                      int64_t count, int64_t reduced) {
     const A* acc = static_cast<const A*>(accumulators);
-    finish_each(get(object), results, acc, count, reduced, std::index_sequence_for<Out...>{});
+    finish_each(get(object), results, 0, acc, count, reduced, std::index_sequence_for<Out...>{});
   }
-  template <size_t... o>
-  static void finish_each(const Fold fold, char* const* results, const A* acc, int64_t count,
-                          int64_t reduced, std::index_sequence<o...>) {
+  /// Results [at, at + count).
+  template <class Count, size_t... o>
+  static FLAMBEAU_INLINE void finish_each(const Fold fold, char* const* results, int64_t at,
+                                          const A* acc, Count count, int64_t reduced,
+                                          std::index_sequence<o...>) {
     for (int64_t i = 0; i < count; ++i) {
       if constexpr (sizeof...(Out) == 1) {
-        ((reinterpret_cast<Out*>(results[o])[i] = static_cast<Out>(fold.finish(acc[i], reduced))),
+        ((reinterpret_cast<Out*>(results[o])[at + i] =
+              static_cast<Out>(fold.finish(acc[i], reduced))),
          ...);
       } else {
-        fold.finish(acc[i], reduced, reinterpret_cast<Out*>(results[o])[i]...);
+        fold.finish(acc[i], reduced, reinterpret_cast<Out*>(results[o])[at + i]...);
       }
     }
   }
@@ -229,6 +260,7 @@ void reduce(const Reduction& reduction, const Fold& fold, int64_t cost, Outs<Out
                                    &Impl::init,
                                    &Impl::rows,
                                    &Impl::columns,
+                                   &Impl::few,
                                    &Impl::combine,
                                    &Impl::finish};
   run_reduce(reduction, loops, &fold, cost);

@@ -28,6 +28,8 @@ constexpr int64_t kLevelBytes = 8192;
 constexpr int64_t kLevelRows = 64;
 /// Rows of at most this many elements are folded next to each other, like columns.
 constexpr int64_t kShortRow = 24;
+/// Columns of at most this many rows meet in registers.
+constexpr int64_t kFewRows = 8;
 constexpr int64_t kFinished = 256;
 constexpr int64_t kAccumulatorBytes = 64;
 /// Accumulators of outputs that are stored at once.
@@ -100,6 +102,7 @@ class Walk {
                          kept_strides_[0] == bytes && std::abs(reduced_strides_[0]) > bytes &&
                          reduced_strides_[0] % bytes == 0;
     if (count_ == 0 || !(short_rows || columns)) return run_rows();
+    if (columns && reduced_.rank == 1 && count_ <= kFewRows) return run_registers();
     if (plain && count_ <= kLevelRows) return run_few_rows();
     run_columns();
   }
@@ -236,6 +239,31 @@ class Walk {
   }
 
   // --- a run of outputs at a time ---
+
+  /// Neighbouring outputs of very few elements.
+  void run_registers() const {
+    const OperandKind& input = loops_.input;
+    const bool plain = input.conversion == Conversion::none;
+    const int64_t stride = reduced_strides_[0] / input.bytes, width = input.compute_bytes;
+    parallel_for(0, outputs_, std::max<int64_t>(1, kGrain / (count_ * cost_)),
+                 [&](int64_t begin, int64_t end) {
+                   alignas(64) char loaded[kFewRows * kFinished * 16];
+                   Results results;
+                   Position position = kept_;
+                   position.seek(begin);
+                   for (int64_t batch; begin < end; begin += batch, position.advance(batch)) {
+                     batch = std::min({kFinished, position.row_left(), end - begin});
+                     const char* const data = input_ + position.offset(kept_strides_);
+                     aim(position, batch, results);
+                     for (int64_t r = 0; r < count_ && !plain; ++r)
+                       load_run(loaded + r * batch * width, data + r * reduced_strides_[0],
+                                kept_strides_[0], batch, input);
+                     loops_.few(fold_, results.at, plain ? data : loaded, count_,
+                                plain ? stride : batch, batch);
+                     put(position, batch, results);
+                   }
+                 });
+  }
 
   /// Outputs of few elements: one level of accumulators, which runs of short ones share.
   void run_few_rows() const {
@@ -378,22 +406,42 @@ class Walk {
 
   // --- results ---
 
-  void store(Position position, const char* accumulators, int64_t count) const {
+  /// Results of neighbouring outputs: where they belong, or in a buffer on their way there.
+  struct Results {
     alignas(64) char buffers[Reduction::kMaxOutputs][kFinished * 16];
-    char* const results[Reduction::kMaxOutputs] = {buffers[0], buffers[1], buffers[2], buffers[3]};
-    while (count > 0) {
-      const int64_t batch = std::min(count, kFinished);
-      loops_.finish(fold_, results, accumulators, batch, count_);
-      for (int i = 0; i < loops_.output_count; ++i) {
-        if (position.rank == 0) {
-          store_run(results_[i], 0, buffers[i], 1, loops_.outputs[i]);
-        } else {
-          scatter(results_[i], position, output_strides_[i], buffers[i], batch, loops_.outputs[i]);
-        }
-      }
+    char* at[Reduction::kMaxOutputs];
+  };
+
+  void aim(const Position& position, int64_t count, Results& results) const {
+    for (int i = 0; i < loops_.output_count; ++i) {
+      const OperandKind& kind = loops_.outputs[i];
+      const bool in_place = kind.conversion == Conversion::none && position.rank > 0 &&
+                            output_strides_[i][0] == kind.bytes && count <= position.row_left();
+      results.at[i] =
+          in_place ? results_[i] + position.offset(output_strides_[i]) : results.buffers[i];
+    }
+  }
+
+  /// Stores what does not lie where it belongs.
+  void put(const Position& position, int64_t count, const Results& results) const {
+    for (int i = 0; i < loops_.output_count; ++i) {
+      const char* const from = results.buffers[i];
+      if (results.at[i] != from) continue;
+      if (position.rank == 0)
+        store_run(results_[i], 0, from, 1, loops_.outputs[i]);
+      else
+        scatter(results_[i], position, output_strides_[i], from, count, loops_.outputs[i]);
+    }
+  }
+
+  void store(Position position, const char* accumulators, int64_t count) const {
+    Results results;
+    for (int64_t batch; count > 0; count -= batch, position.advance(batch)) {
+      batch = std::min(count, kFinished);
+      aim(position, batch, results);
+      loops_.finish(fold_, results.at, accumulators, batch, count_);
+      put(position, batch, results);
       accumulators += batch * loops_.accumulator_bytes;
-      position.advance(batch);
-      count -= batch;
     }
   }
 

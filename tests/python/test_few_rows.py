@@ -41,6 +41,35 @@ def test_reductions_of_few_rows_of_any_strides() -> None:
             np.testing.assert_array_equal(view.amax(dims).numpy(), known.max(dims))
 
 
+@pytest.mark.parametrize("rows", [1, 2, 5, 8, 9])
+@pytest.mark.parametrize("columns", [2, 31, 64, 300, 1111])
+def test_few_rows_of_any_dtype_into_results_of_any_strides(rows: int, columns: int) -> None:
+    random = np.random.default_rng(rows)
+    values = random.integers(-100, 100, (7, rows, columns))
+    for dtype in ("float16", "bfloat16", "float64", "int8", "int32", "int64", "uint8"):
+        x = flambeau.from_numpy(values).to(getattr(flambeau, dtype))
+        known = x.to(flambeau.float64).numpy()
+        low, high = flambeau.aminmax(x, dim=1)
+        np.testing.assert_array_equal(low.to(flambeau.float64).numpy(), known.min(1))
+        np.testing.assert_array_equal(high.to(flambeau.float64).numpy(), known.max(1))
+        result = flambeau.empty(7, 2 * columns, dtype=x.dtype)[:, ::2]
+        flambeau.amax(x, 1, out=result)
+        np.testing.assert_array_equal(result.to(flambeau.float64).numpy(), known.max(1))
+    complexes = values + 1j * random.standard_normal(values.shape)
+    z = flambeau.from_numpy(complexes)
+    np.testing.assert_allclose(z.conj().sum(1).numpy(), complexes.conj().sum(1), rtol=1e-12)
+    mean = flambeau.mean(flambeau.from_numpy(values).to(flambeau.bfloat16), 1)
+    np.testing.assert_allclose(mean.to(flambeau.float64).numpy(), values.mean(1), rtol=5e-3)
+
+
+def test_not_a_number_in_few_rows() -> None:
+    values = np.random.default_rng(0).standard_normal((4, 3, 150)).astype(np.float32)
+    values[1, 2, ::7] = values[2, 0, ::5] = values[3, 1, 140:] = np.nan
+    x = flambeau.from_numpy(values)
+    np.testing.assert_array_equal(x.amax(1).numpy(), values.max(1))
+    np.testing.assert_array_equal(x.amin(1).numpy(), values.min(1))
+
+
 @pytest.mark.parametrize("features", [3, 8, 45, 96, 100, 133, 230])
 def test_bags_of_any_number_of_features(features: int) -> None:
     random = np.random.default_rng(features)
