@@ -251,7 +251,8 @@ def _shared_lines(
     """
     lines: list[str] = []
     shared: dict[nodes.Expression, nodes.Expression] = {}
-    for part in shared_parts([gradient.formula for gradient in plan.gradients]):
+    formulas = [gradient.formula for gradient in plan.gradients]
+    for part in shared_parts(formulas, translator.written_values(formulas)):
         known = part.with_children(
             tuple(nodes.replace_subtrees(child, shared) for child in part.children)
         )

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 
 from flambeau.codegen.formula import nodes
 from flambeau.codegen.formula.nodes import Expression
@@ -10,9 +10,11 @@ from flambeau.codegen.formula.nodes import Expression
 Reader = int | Expression  # a formula, by its number, or a part that is shared
 
 
-def shared_parts(formulas: Sequence[Expression]) -> list[Expression]:
+def shared_parts(
+    formulas: Sequence[Expression], alone: Collection[Expression] = ()
+) -> list[Expression]:
     """The parts that several formulas, or several such parts, compute whichever branch is taken,
-    each behind those that it reads itself.
+    each behind those that it reads itself. `alone`: what no part may share.
     """
     found: set[Expression] = set()
     while True:
@@ -21,7 +23,7 @@ def shared_parts(formulas: Sequence[Expression]) -> list[Expression]:
             _read(formula, number, found, readers)
         for part in found:
             _read_children(part, part, found, readers)
-        new = {part for part, by in readers.items() if len(by) > 1} - found
+        new = {part for part, by in readers.items() if len(by) > 1} - found - set(alone)
         if not new:
             in_order = dict.fromkeys(p for f in formulas for p in nodes.walk(f))
             return sorted((p for p in in_order if p in found), key=lambda part: part.size)

@@ -3,6 +3,8 @@ declarations."""
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+
 from flambeau.codegen.formula.nodes import Expression, Name
 from flambeau.codegen.formula.parse import parse_source
 from flambeau.codegen.model.entries import Declarations, Operator, Result
@@ -23,6 +25,7 @@ from flambeau.codegen.plan.derivation import Derivations
 from flambeau.codegen.tensor.later import later_lets, let_names
 from flambeau.codegen.tensor.to_cpp import Let, TensorCode, emit_condition, emit_tensor
 from flambeau.codegen.tensor.values import Symbol
+from flambeau.codegen.tensor.written import written_values
 
 Names = dict[str, Symbol]
 
@@ -53,6 +56,10 @@ class Translator:
         self.operator = "formula"  # whose formulas are translated: errors at run time name it
         self._dtypes = {d.name: f"DType::{cpp_dtype(d.name)}" for d in declarations.dtypes}
         self._index = index
+
+    def written_values(self, formulas: Iterable[Expression]) -> frozenset[Expression]:
+        """What calls in the formulas write into: no two of them may share it."""
+        return written_values(formulas, self._index)
 
     def code(
         self,

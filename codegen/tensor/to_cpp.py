@@ -43,6 +43,7 @@ from flambeau.codegen.tensor.branches import Branches, choosing_function
 from flambeau.codegen.tensor.calls import CallRules
 from flambeau.codegen.tensor.numbers import OWNING
 from flambeau.codegen.tensor.values import Scope, Symbol, Value, literal_value, none_value
+from flambeau.codegen.tensor.written import written_values
 from flambeau.codegen.text.source import did_you_mean
 
 K = ValueKind
@@ -175,6 +176,7 @@ class _Emitter(CallRules):
         self._branches: Branches | None = None
         self._deciding: set[Expression] = set()
         self._occurrences = Occurrences()
+        self._written: frozenset[Expression] = frozenset()  # no part of a formula shares these
         self._values: dict[Expression, Value] = {}
         self._count = 0
         self._lazy = 0  # depth of branches that may not run
@@ -189,6 +191,7 @@ class _Emitter(CallRules):
     # --- sharing ---
 
     def count_shared(self, expression: Expression) -> None:
+        self._written |= written_values((expression,), self.operators)
         self._occurrences.count((expression,))
 
     def split_operands(self, expression: Expression, wanted: ValueType | None) -> Value:
@@ -292,7 +295,8 @@ class _Emitter(CallRules):
             return self._values[node]
         value = self.compute(node)
         is_call = value.type.kind in (K.TENSOR, K.RESULTS, K.TENSORS) and bool(node.children)
-        if is_call and self._occurrences.repeats(node) and not self._lazy:
+        repeats = self._occurrences.repeats(node) and node not in self._written
+        if is_call and repeats and not self._lazy:
             value = self._values[node] = self._named(value)
         return value
 

@@ -142,29 +142,23 @@ void scatter_add_(const Tensor& self, Dim dim, const Tensor& index, const Tensor
   });
 }
 
-void scatter_prod(const Tensor& result, const Tensor& self, Dim dim, const Tensor& index,
-                  const Tensor& src) {
-  copy_data(result, self);
+void scatter_prod_(const Tensor& self, Dim dim, const Tensor& index, const Tensor& src) {
   visit_dtype(self.dtype(), [&]<class T>() {
-    scatter_with<T>(result, dim, index, src.data<T>(), &src, "scatter_reduce",
+    scatter_with<T>(self, dim, index, src.data<T>(), &src, "scatter_reduce",
                     [](T& to, T from) { to = times(to, from); });
   });
 }
 
-void scatter_amax(const Tensor& result, const Tensor& self, Dim dim, const Tensor& index,
-                  const Tensor& src) {
-  copy_data(result, self);
+void scatter_amax_(const Tensor& self, Dim dim, const Tensor& index, const Tensor& src) {
   visit_ordered_dtype(self.dtype(), "scatter_reduce", [&]<class T>() {
-    scatter_with<T>(result, dim, index, src.data<T>(), &src, "scatter_reduce",
+    scatter_with<T>(self, dim, index, src.data<T>(), &src, "scatter_reduce",
                     [](T& to, T from) { to = larger(to, from); });
   });
 }
 
-void scatter_amin(const Tensor& result, const Tensor& self, Dim dim, const Tensor& index,
-                  const Tensor& src) {
-  copy_data(result, self);
+void scatter_amin_(const Tensor& self, Dim dim, const Tensor& index, const Tensor& src) {
   visit_ordered_dtype(self.dtype(), "scatter_reduce", [&]<class T>() {
-    scatter_with<T>(result, dim, index, src.data<T>(), &src, "scatter_reduce",
+    scatter_with<T>(self, dim, index, src.data<T>(), &src, "scatter_reduce",
                     [](T& to, T from) { to = smaller(to, from); });
   });
 }
