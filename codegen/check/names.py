@@ -18,7 +18,13 @@ from flambeau.codegen.formula.nodes import (
 )
 from flambeau.codegen.formula.parse import parse_expression
 from flambeau.codegen.model.entries import Kind, Operator
-from flambeau.codegen.model.facts import LIST_METADATA, METADATA, gradient_names
+from flambeau.codegen.model.facts import (
+    LIST_METADATA,
+    METADATA,
+    WRITTEN,
+    gradient_names,
+    written_argument,
+)
 from flambeau.codegen.read.dtype_rules import RESULT_WORDS
 from flambeau.codegen.read.formula_reader import out_of_order
 from flambeau.codegen.tensor.forward import tangent_name
@@ -112,7 +118,9 @@ class NameCheck:
         self, operator: Operator, element: Scope, tensor: Scope
     ) -> Iterator[tuple[Expression, Scope]]:
         scope = element if operator.kind is Kind.POINTWISE else tensor
-        names = gradient_names(operator.signature, operator.dtypes).values()
+        names = set(gradient_names(operator.signature, operator.dtypes).values())
+        if written_argument(operator.signature) is not None:
+            names.add(WRITTEN)
         derivative = operator.derivative
         for name, formula in derivative.formulas.items() if derivative else ():
             if derivative is not None and name not in derivative.auto:

@@ -6,7 +6,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from flambeau.codegen.model.entries import Base, DtypeRule, Operator, Signature
+from flambeau.codegen.model.entries import Argument, Base, DtypeRule, Operator, Signature
 from flambeau.codegen.model.types import (
     DTYPE,
     INT,
@@ -30,6 +30,16 @@ def differentiable_arguments(signature: Signature, dtypes: DtypeRule) -> tuple[s
         and not a.type.mutable
         and any(_carries_gradient(d, dtypes) for d in dtypes.accepts[a.name])
     )
+
+
+WRITTEN = "written"
+"""How gradients of an operator without results call its argument as it has written it."""
+
+
+def written_argument(signature: Signature) -> Argument | None:
+    """The one that an operator without results writes into, the first of several."""
+    mutable = (a for a in signature.arguments if a.type.mutable)
+    return None if signature.results else next(mutable, None)
 
 
 def differentiable_results(signature: Signature, dtypes: DtypeRule) -> tuple[str, ...]:

@@ -9,7 +9,13 @@ from flambeau.codegen.formula import nodes
 from flambeau.codegen.formula.nodes import Expression
 from flambeau.codegen.formula.saved import reads_of
 from flambeau.codegen.model.entries import Argument, Base, Declarations, Kind, Operator
-from flambeau.codegen.model.facts import LIST_METADATA, METADATA, gradient_names
+from flambeau.codegen.model.facts import (
+    LIST_METADATA,
+    METADATA,
+    WRITTEN,
+    gradient_names,
+    written_argument,
+)
 from flambeau.codegen.plan.cpp_types import class_name, cpp_name, cpp_type
 from flambeau.codegen.plan.kernels import (
     PointwiseKernel,
@@ -159,23 +165,29 @@ def _saved_fields(
             continue
         if attribute and (base in arguments or base in results):
             fields.append(_metadata_field(base, attribute, arguments.get(base), tuple(needed_by)))
+        elif base == WRITTEN and (target := written_argument(operator.signature)) is not None:
+            fields.append(_result_field(base, target.name, tuple(needed_by), is_output=True))
         elif base in arguments:
             fields.append(_argument_field(arguments[base], tuple(needed_by)))
         elif base in results:
             # Indices and hidden results are no outputs of the node: they have no history.
-            is_output = ", true" if base in outputs else ""
-            fields.append(
-                SavedField(
-                    name=base,
-                    member=f"{base}_",
-                    cpp="SavedTensor",
-                    store=f'SavedTensor({cpp_name(base)}, "{base}"{is_output})',
-                    needed_by=tuple(needed_by),
-                    is_tensor=True,
-                    is_result=True,
-                )
-            )
+            fields.append(_result_field(base, base, tuple(needed_by), base in outputs))
     return tuple(fields)
+
+
+def _result_field(
+    name: str, tensor: str, needed_by: tuple[int, ...], is_output: bool
+) -> SavedField:
+    output = ", true" if is_output else ""
+    return SavedField(
+        name=name,
+        member=f"{name}_",
+        cpp="SavedTensor",
+        store=f'SavedTensor({cpp_name(tensor)}, "{name}"{output})',
+        needed_by=needed_by,
+        is_tensor=True,
+        is_result=True,
+    )
 
 
 def _metadata_field(

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 from flambeau.codegen.formula.nodes import Call, Expression, Name, walk
 from flambeau.codegen.model.entries import BatchRule, Declarations, Kind, Operator
+from flambeau.codegen.model.facts import written_argument
 from flambeau.codegen.plan.arguments import check_arguments
 from flambeau.codegen.plan.autocast import casting_lines
 from flambeau.codegen.plan.backward import BackwardPlan, plan_backward
@@ -147,7 +148,9 @@ def _describe(
             parameters = _joined(written, given, "bool overwrites")
             functions.append(Function("void", "save", parameters, node.save))
         if node.save_results:
-            parameters = _joined(written, values)
+            target = written_argument(operator.signature)
+            found = values if target is None else f"const Tensor& {cpp_name(target.name)}"
+            parameters = _joined(written, found)
             functions.append(Function("void", "save_results", parameters, node.save_results))
         if tangents:
             parameters = _joined(values, given)

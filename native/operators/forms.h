@@ -504,7 +504,9 @@ const Tensor& mutated(const Args&... args) {
     if constexpr (!SetsTangents<Op> && !Op::has_zero_tangents) refuse_tangents(inputs, Op::name);
     const auto node = record<Op>(inputs, true, args...);
     compute(static_cast<bool>(node));
-    if (node) autograd::rebase_history(target, Ref<autograd::Node>(node.get()));
+    if (!node) return target;
+    autograd::rebase_history(target, Ref<autograd::Node>(node.get()));
+    if constexpr (SavesResults<Op>) Op::save_results(*node, target);
   } else {
     compute(false);
   }
