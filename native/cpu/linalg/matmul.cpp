@@ -19,6 +19,23 @@ int64_t batch_offset(int64_t index, IntList batch, const Tensor& operand) {
   return offset;
 }
 
+/// The elements between one matrix of the broadcast batch and the next, where that is the same for
+/// all of them.
+std::optional<int64_t> batch_step(IntList batch, const Tensor& operand) {
+  const size_t own = operand.sizes().size() - 2;
+  int64_t step = 0, covered = 1;
+  for (size_t d = batch.size(); d-- > 0;) {
+    if (batch[d] == 1) continue;
+    const bool is_own = d + own >= batch.size();
+    const size_t mine = is_own ? d + own - batch.size() : 0;
+    const int64_t stride = is_own && operand.sizes()[mine] != 1 ? operand.strides()[mine] : 0;
+    if (covered == 1) step = stride;
+    if (stride != step * covered) return std::nullopt;
+    covered *= batch[d];
+  }
+  return step;
+}
+
 /// The operand as a matrix (or a stack): a vector is a row on the left, a column on the right.
 Tensor as_matrix(const Tensor& tensor, bool left) {
   if (tensor.dim() > 1) return tensor;
@@ -48,7 +65,12 @@ void multiply(const Tensor& result, const Tensor& self, const Tensor& other) {
   }
   const Shape batch = broadcast_shapes(IntList(self.sizes()).first(a_rank - 2),
                                        IntList(other.sizes()).first(b_rank - 2), "matmul");
-  over_batch(result.numel() / (m * n), m, n, k, [&](int64_t begin, int64_t end) {
+  const int64_t count = result.numel() / (m * n);
+  const std::optional<int64_t> a_step = batch_step(batch, self), b_step = batch_step(batch, other);
+  if (a_step && b_step)
+    return multiply_stacks<T>(
+        {count, m, n, k, {matrix_of<T>(self), *a_step}, {matrix_of<T>(other), *b_step}, c});
+  over_batch(count, m, n, k, [&](int64_t begin, int64_t end) {
     for (int64_t i = begin; i < end; ++i)
       gemm<T>({m, n, k, matrix_of<T>(self, batch_offset(i, batch, self)),
                matrix_of<T>(other, batch_offset(i, batch, other)), c + i * m * n, n});
