@@ -35,6 +35,14 @@ def permutation_of(pivots: Any, n: int) -> Any:
     return orders
 
 
+def exchanged_rows(self: Any, pivots: Any, backwards: bool) -> Any:
+    """Exchanges of rows, made one by one."""
+    order = permutation_of(pivots, self.shape[-2])
+    if backwards:
+        order = np.argsort(order, -1)
+    return np.take_along_axis(self, order[..., None], -2)
+
+
 def lu_unpacked(LU: Any, pivots: Any) -> Any:
     """P, L and U."""
     m, k = LU.shape[-2], min(LU.shape[-2:])

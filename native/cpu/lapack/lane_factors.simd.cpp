@@ -50,48 +50,101 @@ void exchange_rows(int64_t rows, int64_t columns, E* a, const int* numbers, bool
   }
 }
 
-/// In registers. That rows are exchanged is part of each step, without a branch that depends on
-/// which: row k is put together from those that lanes choose, the others are what is left.
-template <class E>
-void factor_lanes(int64_t rows, int64_t columns, E* a, int* swaps, int* failed) {
+/// Of known rows and columns in registers, of any others (0) where they lie. That rows are
+/// exchanged is part of each step, without a branch that depends on which: row k is put together
+/// from those that lanes choose, the others are what is left.
+template <int known, class E, class At>
+void factor_at(int64_t given_rows, int64_t given_columns, const At& at, int* swaps, int* failed) {
   using T = Real<E>;
-  separate(rows * columns, a);
-  Numbers<E> pivots[kTiny], left[kTiny];
-  Choice<E> is_chosen[kTiny];
-  const auto at = [&](int64_t i, int64_t j) { return place(a, columns, i, j); };
+  const int64_t rows = known > 0 ? known : given_rows;
+  const int64_t columns = known > 0 ? known : given_columns;
+  const int64_t least = std::min(rows, columns);
+  Numbers<E> pivots[known > 0 ? known : kTiny], left[known > 0 ? known : kTiny];
+  Choice<E> is_chosen[known > 0 ? known : kTiny];
   const auto rest = [&](int64_t i, int64_t j) {
-    return choose<T>(is_chosen[i], left[j], read(at(i, j)));
+    return choose<T>(is_chosen[i], left[j], at.read(i, j));
   };
   Vector<T> failures{};
-  for (int64_t k = 0; k < std::min(rows, columns); ++k) {
-    Vector<T> largest = sum_of_parts<T>(read(at(k, k))), chosen = splat(static_cast<T>(k));
+#pragma GCC unroll 4
+  for (int64_t k = 0; k < least; ++k) {
+    Vector<T> largest = sum_of_parts<T>(at.read(k, k)), chosen = splat(static_cast<T>(k));
+#pragma GCC unroll 4
     for (int64_t i = k + 1; i < rows; ++i) {
-      const Vector<T> size = sum_of_parts<T>(read(at(i, k)));
+      const Vector<T> size = sum_of_parts<T>(at.read(i, k));
       const Choice<E> is_larger = size > largest;
       largest = is_larger ? size : largest;
       chosen = is_larger ? splat(static_cast<T>(i)) : chosen;
     }
+#pragma GCC unroll 4
     for (int64_t i = k + 1; i < rows; ++i) is_chosen[i] = chosen == splat(static_cast<T>(i));
+#pragma GCC unroll 4
     for (int64_t j = 0; j < columns; ++j) {
-      pivots[j] = left[j] = read(at(k, j));
+      pivots[j] = left[j] = at.read(k, j);
+#pragma GCC unroll 4
       for (int64_t i = k + 1; i < rows; ++i)
-        pivots[j] = choose<T>(is_chosen[i], read(at(i, j)), pivots[j]);
-      write(at(k, j), pivots[j]);
+        pivots[j] = choose<T>(is_chosen[i], at.read(i, j), pivots[j]);
+      at.write(k, j, pivots[j]);
     }
     store_integers<E>(swaps + k * kMatrices<E>, chosen + T(1));
     const Choice<E> is_zero = sum_of_parts<T>(pivots[k]) == T(0);
     failures = is_zero & (failures == T(0)) ? splat(static_cast<T>(k + 1)) : failures;
     // What is divided by zero is zero, too.
     const Divisor<E> divisor(choose<T>(is_zero, number<E>(splat(T(1))), pivots[k]));
+#pragma GCC unroll 4
     for (int64_t i = k + 1; i < rows; ++i) {
-      for (int64_t j = 0; j < k; ++j) write(at(i, j), rest(i, j));
+#pragma GCC unroll 4
+      for (int64_t j = 0; j < k; ++j) at.write(i, j, rest(i, j));
       const Numbers<E> factor = divisor.under(rest(i, k));
-      write(at(i, k), factor);
+      at.write(i, k, factor);
+#pragma GCC unroll 4
       for (int64_t j = k + 1; j < columns; ++j)
-        write(at(i, j), subtract_product<T>(rest(i, j), factor, pivots[j]));
+        at.write(i, j, subtract_product<T>(rest(i, j), factor, pivots[j]));
     }
   }
   store_integers<E>(failed, failures);
+}
+
+template <class E>
+struct InMemory {
+  E* a;
+  int64_t columns;
+  Numbers<E> read(int64_t i, int64_t j) const {
+    return FLAMBEAU_ISA::read(place(a, columns, i, j));
+  }
+  void write(int64_t i, int64_t j, Numbers<E> x) const {
+    FLAMBEAU_ISA::write(place(a, columns, i, j), x);
+  }
+};
+template <class E, int order>
+struct InRegisters {
+  Numbers<E> (&numbers)[order * order];
+  Numbers<E> read(int64_t i, int64_t j) const { return numbers[i * order + j]; }
+  void write(int64_t i, int64_t j, Numbers<E> x) const { numbers[i * order + j] = x; }
+};
+
+template <int order, class E>
+void factor_in_registers(E* a, int* swaps, int* failed) {
+  Numbers<E> numbers[order * order];
+#pragma GCC unroll 16
+  for (int i = 0; i < order * order; ++i) numbers[i] = read(a + i * kMatrices<E>);
+  factor_at<order, E>(order, order, InRegisters<E, order>{numbers}, swaps, failed);
+#pragma GCC unroll 16
+  for (int i = 0; i < order * order; ++i) write(a + i * kMatrices<E>, numbers[i]);
+}
+
+template <class E>
+void factor_separated(int64_t rows, int64_t columns, E* a, int* swaps, int* failed) {
+  const int64_t order = rows == columns ? rows : 0;
+  if (order == 2) return factor_in_registers<2>(a, swaps, failed);
+  if (order == 3) return factor_in_registers<3>(a, swaps, failed);
+  if (order == 4) return factor_in_registers<4>(a, swaps, failed);
+  factor_at<0, E>(rows, columns, InMemory<E>{a, columns}, swaps, failed);
+}
+
+template <class E>
+void factor_lanes(int64_t rows, int64_t columns, E* a, int* swaps, int* failed) {
+  separate(rows * columns, a);
+  factor_separated(rows, columns, a, swaps, failed);
   join(rows * columns, a);
 }
 

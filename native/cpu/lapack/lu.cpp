@@ -1,8 +1,12 @@
 #include <cmath>
+#include <functional>
+#include <numeric>
 
+#include "core/tensor/views.h"
 #include "core/types/element_types.h"
 #include "cpu/lapack/lu_factors.h"
 #include "cpu/lapack/real_or_complex.h"
+#include "cpu/shape/kept_parts.h"
 #include "kernels/linalg_lu.h"
 #include "kernels/linalg_solve.h"
 
@@ -305,55 +309,145 @@ void lu_solution(const Tensor& result, const Tensor& LU, const Tensor& pivots, c
   });
 }
 
-void lu_matrices(const Tensor& P, const Tensor& L, const Tensor& U, const Tensor& LU,
-                 const Tensor& pivots) {
-  const int64_t m = LU.size(-2), n = LU.size(-1), least = std::min(m, n);
-  const Tensor order = empty(IntList(P.sizes()).first(P.sizes().size() - 1), DType::int64);
-  pivots_to_permutation(order, pivots, m);
-  fill_data(P, Scalar(0));
-  visit_elements(LU.dtype(), [&]<class T>() {
-    const Batch<const T> given(LU);
-    const Batch<const int64_t> orders(order, 1);
-    const Batch<T> permutation(P), lower(L), upper(U);
-    // Column by column, those of all matrices one after the other.
-    const int64_t most = std::max(m, n);
-    over_matrices(given.count() * most, 3 * m, [&](int64_t begin, int64_t end) {
-      for (int64_t next = 0; begin < end; begin = next) {
-        const int64_t b = begin / most, first = begin - b * most;
-        next = std::min(end, (b + 1) * most);
-        const Matrix<const T> from = given[b];
-        const Matrix<const int64_t> places = orders[b];
-        const Matrix<T> p = permutation[b], l = lower[b], u = upper[b];
-        const auto columns = [&](int64_t count, const auto& body) {
-          for (int64_t j = first; j < std::min(first + next - begin, count); ++j) body(j);
-        };
-        columns(m, [&](int64_t j) { p(places(j, 0), j) = T(1); });
-        columns(least, [&](int64_t j) {
-          for (int64_t i = 0; i < j; ++i) l(i, j) = T(0);
-          l(j, j) = T(1);
-          for (int64_t i = j + 1; i < m; ++i) l(i, j) = from(i, j);
-        });
-        columns(n, [&](int64_t j) {
-          const int64_t above = std::min(j + 1, least);
-          for (int64_t i = 0; i < above; ++i) u(i, j) = from(i, j);
-          for (int64_t i = above; i < least; ++i) u(i, j) = T(0);
-        });
+namespace {
+
+/// Exchanges of rows as the order that they bring rows into.
+class RowOrder {
+ public:
+  explicit RowOrder(int64_t rows) : stood_(static_cast<size_t>(rows)) {}
+  void find(const Matrix<const int>& swaps) {
+    const auto n = static_cast<int64_t>(stood_.size());
+    int64_t* const stood = stood_.data();
+    std::iota(stood, stood + n, int64_t{0});
+    for (int64_t i = 0; i < swaps.rows; ++i)
+      std::swap(stood[i], stood[row_of(swaps.data[i * swaps.row_step], n)]);
+  }
+  /// Where row i stood.
+  int64_t operator[](int64_t i) const { return stood_[static_cast<size_t>(i)]; }
+  template <class T>
+  void move(const Matrix<const T>& from, const Matrix<T>& to) const {
+    move_rows(
+        from, to, [&](int64_t i) { return stood_[static_cast<size_t>(i)]; },
+        [](int64_t i) { return i; });
+  }
+  template <class T>
+  void move_back(const Matrix<const T>& from, const Matrix<T>& to) const {
+    move_rows(
+        from, to, [](int64_t i) { return i; },
+        [&](int64_t i) { return stood_[static_cast<size_t>(i)]; });
+  }
+
+ private:
+  template <class T, class Source, class Target>
+  static void move_rows(const Matrix<const T>& from, const Matrix<T>& to, const Source& source,
+                        const Target& target) {
+    const auto [data, rows, columns, row_step, column_step] = from;
+    const int64_t to_row = to.row_step;
+    for (int64_t j = 0; j < columns; ++j) {
+      const T* const one = data + j * column_step;
+      T* const other = to.data + j * to.column_step;
+      for (int64_t i = 0; i < rows; ++i) other[target(i) * to_row] = one[source(i) * row_step];
+    }
+  }
+  std::vector<int64_t> stood_;
+};
+
+/// Rows are moved number by number, which takes longer than a multiplication.
+constexpr int64_t kMove = 4;
+
+void write_permutations(const Tensor& P, const Tensor& pivots) {
+  const int64_t m = P.size(-1);
+  const Batch<const int> swaps(pivots, 1);
+  visit_elements(P.dtype(), [&]<class T>() {
+    T* const to = P.data<T>();
+    over_matrices(swaps.count(), kMove * m * m, [&](int64_t begin, int64_t end) {
+      std::fill(to + begin * m * m, to + end * m * m, T(0));
+      RowOrder order(m);
+      for (int64_t b = begin; b < end; ++b) {
+        order.find(swaps[b]);
+        for (int64_t j = 0; j < m; ++j) to[(b * m + order[j]) * m + j] = T(1);
       }
     });
   });
 }
 
-void pivots_to_permutation(const Tensor& result, const Tensor& pivots, int64_t) {
+/// Whether matrices lie one behind the other, column after column.
+bool are_dense_columns(const Tensor& tensor) {
+  return make_view(tensor, views::matrix_transpose(tensor)).is_contiguous();
+}
+
+/// The triangles of factors, column by column, those of all matrices one after the other.
+template <class T>
+void write_triangles(const Batch<const T>& given, const Batch<T>& lower, const Batch<T>& upper) {
+  const int64_t m = given.rows(), n = given.columns(), least = std::min(m, n),
+                most = std::max(m, n);
+  over_matrices(given.count() * most, 2 * m, [&](int64_t begin, int64_t end) {
+    for (int64_t next = 0; begin < end; begin = next) {
+      const int64_t b = begin / most, first = begin - b * most;
+      next = std::min(end, (b + 1) * most);
+      const Matrix<const T> from = given[b];
+      const Matrix<T> l = lower[b], u = upper[b];
+      const auto columns = [&](int64_t count, const auto& body) {
+        for (int64_t j = first; j < std::min(first + next - begin, count); ++j) body(j);
+      };
+      columns(least, [&](int64_t j) {
+        for (int64_t i = 0; i < j; ++i) l(i, j) = T(0);
+        l(j, j) = T(1);
+        for (int64_t i = j + 1; i < m; ++i) l(i, j) = from(i, j);
+      });
+      columns(n, [&](int64_t j) {
+        const int64_t above = std::min(j + 1, least);
+        for (int64_t i = 0; i < above; ++i) u(i, j) = from(i, j);
+        for (int64_t i = above; i < least; ++i) u(i, j) = T(0);
+      });
+    }
+  });
+}
+
+}  // namespace
+
+void lu_matrices(const Tensor& P, const Tensor& L, const Tensor& U, const Tensor& LU,
+                 const Tensor& pivots) {
+  write_permutations(P, pivots);
+  visit_elements(LU.dtype(), [&]<class T>() {
+    const int64_t n = LU.size(-1);
+    const bool are_alike =
+        n == LU.size(-2) && are_dense_columns(LU) && are_dense_columns(L) && are_dense_columns(U);
+    if (!are_alike || !KeptParts<T>::fits(n * n))
+      return write_triangles(Batch<const T>(LU), Batch<T>(L), Batch<T>(U));
+    const int64_t count = LU.numel() / (n * n);
+    const T one(1);
+    const auto is_below = [](int64_t j, int64_t i) { return i > j; };
+    KeptParts<T>(n, n, is_below, &one).take(count, LU.data<T>(), L.data<T>());
+    KeptParts<T>(n, n, std::not_fn(is_below)).take(count, LU.data<T>(), U.data<T>());
+  });
+}
+
+void exchanged_rows(const Tensor& result, const Tensor& self, const Tensor& pivots,
+                    bool backwards) {
   const Batch<const int> swaps(pivots, 1);
-  const Batch<int64_t> rows(result, 1);
-  over_matrices(swaps.count(), rows.rows(), [&](int64_t begin, int64_t end) {
-    for (int64_t b = begin; b < end; ++b) {
-      const Matrix<int64_t> order = rows[b];
-      for (int64_t i = 0; i < order.rows; ++i) order(i, 0) = i;
-      const Matrix<const int> swap = swaps[b];
-      for (int64_t i = 0; i < swap.rows; ++i) {
-        std::swap(order(i, 0), order(row_of(swap(i, 0), order.rows), 0));
+  visit_elements(self.dtype(), [&]<class T>() {
+    const Batch<const T> given(self);
+    const Batch<T> wanted(result);
+    const int64_t n = given.rows();
+    over_matrices(given.count(), kMove * n * given.columns(), [&](int64_t begin, int64_t end) {
+      RowOrder order(n);
+      for (int64_t b = begin; b < end; ++b) {
+        order.find(swaps[b]);
+        backwards ? order.move_back(given[b], wanted[b]) : order.move(given[b], wanted[b]);
       }
+    });
+  });
+}
+
+void pivots_to_permutation(const Tensor& result, const Tensor& pivots, int64_t n) {
+  const Batch<const int> swaps(pivots, 1);
+  int64_t* const orders = result.data<int64_t>();
+  over_matrices(swaps.count(), kMove * n, [&](int64_t begin, int64_t end) {
+    RowOrder order(n);
+    for (int64_t b = begin; b < end; ++b) {
+      order.find(swaps[b]);
+      for (int64_t i = 0; i < n; ++i) orders[b * n + i] = order[i];
     }
   });
 }

@@ -1,6 +1,7 @@
 #include <cstring>
 
 #include "cpu/blocks.h"
+#include "cpu/shape/kept_parts.h"
 #include "cpu/walk.h"
 #include "kernels/shape.h"
 
@@ -11,11 +12,21 @@ namespace {
 template <class Range>
 void copy_triangle(const Tensor& result, const Tensor& self, const Range& range) {
   if (result.numel() == 0) return;
-  const Rows<2> rows(result.sizes(), {IntList(result.strides()), IntList(self.strides())});
-  const int64_t height = result.size(-2), width = result.size(-1), step = rows.step(1);
+  const int64_t height = result.size(-2), width = result.size(-1);
   with_size(static_cast<int64_t>(self.itemsize()), [&](auto element) {
     using T = decltype(element);
     T* const to = result.data<T>();
+    if (const int64_t count = result.numel() / (height * width);
+        count > 1 && KeptParts<T>::fits(height * width)) {
+      const KeptParts<T> parts(height, width, [&](int64_t i, int64_t j) {
+        const auto [begin, end] = range(i, width);
+        return j >= begin && j < end;
+      });
+      if (!self.is_contiguous()) copy_data(result, self);
+      return parts.take(count, self.is_contiguous() ? self.data<T>() : to, to);
+    }
+    const Rows<2> rows(result.sizes(), {IntList(result.strides()), IntList(self.strides())});
+    const int64_t step = rows.step(1);
     const T* const from = self.data<T>();
     rows.parallel([&](const std::array<int64_t, 2>& at) {
       // The result is dense: its offset tells the row.
