@@ -35,17 +35,29 @@ Vector<Real<E>> load_integers(const int* from) {
 }
 
 /// Rows exchanged in each lane with those of these numbers, counted from 1, in order or backwards.
+/// Without branches: in most steps some lane exchanges its row with any given one.
 template <class E>
 void exchange_rows(int64_t rows, int64_t columns, E* a, const int* numbers, bool backwards) {
   using T = Real<E>;
+  Choice<E> is_chosen[kTiny];
   for (int64_t done = 0; done < rows; ++done) {
     const int64_t k = backwards ? rows - 1 - done : done;
     const Vector<T> wanted = load_integers<E>(numbers + k * kMatrices<E>);
-    for (int64_t i = 0; i < rows; ++i) {
-      const auto choice = wanted == splat(static_cast<T>(i + 1));
-      if (i == k || !any<T>(choice)) continue;
-      for (int64_t j = 0; j < columns; ++j)
-        exchange(choice, place(a, columns, k, j), place(a, columns, i, j));
+    // Factorizations choose none of the rows above.
+    const bool is_above = any<T>(wanted < splat(static_cast<T>(k + 1)));
+    const int64_t first = is_above ? 0 : k;
+    for (int64_t i = first; i < rows; ++i) is_chosen[i] = wanted == splat(static_cast<T>(i + 1));
+    for (int64_t j = 0; j < columns; ++j) {
+      const Numbers<E> left = read(place(a, columns, k, j));
+      Numbers<E> chosen = left;
+      for (int64_t i = first; i < rows; ++i) {
+        if (i == k) continue;
+        E* const other = place(a, columns, i, j);
+        const Numbers<E> x = read(other);
+        chosen = choose<T>(is_chosen[i], x, chosen);
+        write(other, choose<T>(is_chosen[i], left, x));
+      }
+      write(place(a, columns, k, j), chosen);
     }
   }
 }

@@ -72,30 +72,38 @@ void write(E* to, Numbers<E> x) {
   }
 }
 
+/// Which numbers of two registers, one behind the other, a third one gets: place(lane).
+template <class T, class Place>
+[[gnu::always_inline]] inline Vector<T> pick(Vector<T> low, Vector<T> high, const Place& place) {
+  typename VectorOf<std::conditional_t<sizeof(T) == 4, int32_t, int64_t>>::type places;
+  for (int l = 0; l < kLanes<T>; ++l) places[l] = place(l);
+  return __builtin_shuffle(low, high, places);
+}
+
 /// Of so many elements of all matrices, the real parts of each before its imaginary parts; `join`
 /// undoes that. Real numbers stay where they are.
 template <class E>
 void separate(int64_t count, E* elements) {
   if constexpr (kIsComplex<E>) {
-    constexpr int64_t lanes = kMatrices<E>;
-    for (int64_t i = 0; i < count; ++i, elements += lanes) {
-      Real<E> parts[2 * lanes];
-      for (int64_t l = 0; l < lanes; ++l) {
-        parts[l] = elements[l].re;
-        parts[lanes + l] = elements[l].im;
-      }
-      std::copy_n(parts, 2 * lanes, reinterpret_cast<Real<E>*>(elements));
+    using T = Real<E>;
+    T* parts = reinterpret_cast<T*>(elements);
+    for (int64_t i = 0; i < count; ++i, parts += 2 * kLanes<T>) {
+      const Vector<T> low = load(parts), high = load(parts + kLanes<T>);
+      store(parts, pick<T>(low, high, [](int l) { return 2 * l; }));
+      store(parts + kLanes<T>, pick<T>(low, high, [](int l) { return 2 * l + 1; }));
     }
   }
 }
 template <class E>
 void join(int64_t count, E* elements) {
   if constexpr (kIsComplex<E>) {
-    constexpr int64_t lanes = kMatrices<E>;
-    for (int64_t i = 0; i < count; ++i, elements += lanes) {
-      Real<E> parts[2 * lanes];
-      std::copy_n(reinterpret_cast<const Real<E>*>(elements), 2 * lanes, parts);
-      for (int64_t l = 0; l < lanes; ++l) elements[l] = {parts[l], parts[lanes + l]};
+    using T = Real<E>;
+    constexpr int lanes = kLanes<T>;
+    T* parts = reinterpret_cast<T*>(elements);
+    for (int64_t i = 0; i < count; ++i, parts += 2 * lanes) {
+      const Vector<T> re = load(parts), im = load(parts + lanes);
+      store(parts, pick<T>(re, im, [](int l) { return l / 2 + l % 2 * lanes; }));
+      store(parts + lanes, pick<T>(re, im, [](int l) { return (l + lanes) / 2 + l % 2 * lanes; }));
     }
   }
 }

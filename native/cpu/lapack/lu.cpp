@@ -45,19 +45,20 @@ void factor_all(const Factors<T>& all) {
 /// Solves tiny systems, as many right-hand sides as matrices; `all` gets the factors of the last
 /// few, which are no whole number of lanes.
 template <class T>
-void solve_tiny(const Factors<T>& all, const Batch<T>& unknown) {
+void solve_tiny(const Factors<T>& all, const Batch<const T>& sides, const Batch<T>& unknown) {
   const int64_t lanes = lane_factors<T>().lanes, columns = unknown.columns();
   over_matrices(unknown.count(), all.work(), lanes, [&](int64_t begin, int64_t end) {
     const int64_t tiny = begin + count_in_lanes<T>(begin, end, all.rows(), all.columns());
     TinyFactors<T> some(all);
     for (Lanes<T> b(lanes, all.rows(), columns); begin < tiny; begin += lanes) {
       some.find(begin);
-      b.take(unknown, begin);
+      b.take(sides, begin);
       some.solve(b, columns);
       b.give(unknown, begin);
     }
     for (; begin < end; ++begin) {
       all.find(begin);
+      copy<T>(sides[begin], unknown[begin]);
       solve_factored(constant(all.wanted[begin]), all.swaps[begin].data, unknown[begin]);
     }
   });
@@ -228,12 +229,16 @@ void solve_system(const Tensor& result, const Tensor& info, const Tensor& A, con
                   bool check_errors) {
   const Tensor factors = empty(A.sizes(), A.dtype());
   const Tensor swaps = empty(IntList(A.sizes()).first(A.sizes().size() - 1), DType::int32);
-  copy_data(result, B);
   visit_elements(A.dtype(), [&]<class T>() {
     const Factors<T> all(factors, swaps, info, A);
     const Batch<T> unknown(result);
     const bool is_tiny = all.is_tiny() && unknown.count() == all.given.count();
-    is_tiny ? solve_tiny(all, unknown) : factor_all(all);
+    if (is_tiny) {
+      solve_tiny(all, Batch<const T>(with_batch_of(B, result, 2)), unknown);
+    } else {
+      copy_data(result, B);
+      factor_all(all);
+    }
     if (check_errors) check_factors("solve_system", info);
     if (!is_tiny) solve_each<T>(factors, swaps, result);
   });
