@@ -363,10 +363,10 @@ constexpr int64_t kMove = 4;
 void write_permutations(const Tensor& P, const Tensor& pivots) {
   const int64_t m = P.size(-1);
   const Batch<const int> swaps(pivots, 1);
+  fill_data(P, Scalar(0));
   visit_elements(P.dtype(), [&]<class T>() {
     T* const to = P.data<T>();
     over_matrices(swaps.count(), kMove * m * m, [&](int64_t begin, int64_t end) {
-      std::fill(to + begin * m * m, to + end * m * m, T(0));
       RowOrder order(m);
       for (int64_t b = begin; b < end; ++b) {
         order.find(swaps[b]);

@@ -32,7 +32,8 @@ struct SmallProducts {
 template <class T>
 struct SmallProductKernels {
   void (*multiply)(const SmallProducts<T>& call);
-  int64_t most_columns;  ///< of b
+  int64_t most_columns;        ///< of b
+  int64_t most_dense_columns;  ///< of a b whose rows are not dense: others are packed faster
 };
 
 /// Rows of each factor, and columns, at most.
@@ -71,7 +72,9 @@ bool multiply_small([[maybe_unused]] const SmallProducts<T>& given) {
   if constexpr (kHasSmallProducts<T>) {
     const SmallProducts<T> call = turned_where_columns(given);
     const SmallProductKernels<T>& kernels = small_product_kernels<T>();
-    if (call.m > kSmallSide || call.k > kSmallSide || call.n > kernels.most_columns) return false;
+    const bool are_rows = call.b.first.column == 1;
+    const int64_t most = are_rows ? kernels.most_columns : kernels.most_dense_columns;
+    if (call.m > kSmallSide || call.k > kSmallSide || call.n > most) return false;
     kernels.multiply(call);
     return true;
   } else {

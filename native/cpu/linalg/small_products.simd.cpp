@@ -223,8 +223,10 @@ void multiply(const SmallProducts<T>& call) {
 
 template <class T>
 const SmallProductKernels<T>& small_product_kernels() {
+  constexpr int64_t columns = kLanes<Part<T>> / kEach<T>;  // of a vector
   static constexpr SmallProductKernels<T> kernels{
-      &multiply<T>, std::min<int64_t>(kSmallSide, kMostVectors * kLanes<Part<T>> / kEach<T>)};
+      &multiply<T>, std::min<int64_t>(kSmallSide, kMostVectors * columns),
+      std::min<int64_t>(kSmallSide, 2 * columns)};
   return kernels;
 }
 template const SmallProductKernels<float>& small_product_kernels();
