@@ -363,15 +363,20 @@ constexpr int64_t kMove = 4;
 void write_permutations(const Tensor& P, const Tensor& pivots) {
   const int64_t m = P.size(-1);
   const Batch<const int> swaps(pivots, 1);
-  fill_data(P, Scalar(0));
+  const Tensor owner = empty(Shape{swaps.count(), m}, DType::int64);
+  int64_t* const places = owner.data<int64_t>();  // of each row, the column of its 1
+  over_matrices(swaps.count(), kMove * m, [&](int64_t begin, int64_t end) {
+    RowOrder order(m);
+    for (int64_t b = begin; b < end; ++b) {
+      order.find(swaps[b]);
+      for (int64_t j = 0; j < m; ++j) places[b * m + order[j]] = j;
+    }
+  });
   visit_elements(P.dtype(), [&]<class T>() {
     T* const to = P.data<T>();
-    over_matrices(swaps.count(), kMove * m * m, [&](int64_t begin, int64_t end) {
-      RowOrder order(m);
-      for (int64_t b = begin; b < end; ++b) {
-        order.find(swaps[b]);
-        for (int64_t j = 0; j < m; ++j) to[(b * m + order[j]) * m + j] = T(1);
-      }
+    over_matrices(swaps.count() * m, m, [&](int64_t begin, int64_t end) {
+      std::fill(to + begin * m, to + end * m, T(0));
+      for (int64_t row = begin; row < end; ++row) to[row * m + places[row]] = T(1);
     });
   });
 }
@@ -381,20 +386,23 @@ bool are_dense_columns(const Tensor& tensor) {
   return make_view(tensor, views::matrix_transpose(tensor)).is_contiguous();
 }
 
-/// The triangles of factors, column by column, those of all matrices one after the other.
+/// Column by column, those of all matrices one after the other.
 template <class T>
-void write_triangles(const Batch<const T>& given, const Batch<T>& lower, const Batch<T>& upper) {
+void write_matrices(const Batch<const int64_t>& orders, const Batch<const T>& given,
+                    const Batch<T>& permutation, const Batch<T>& lower, const Batch<T>& upper) {
   const int64_t m = given.rows(), n = given.columns(), least = std::min(m, n),
                 most = std::max(m, n);
-  over_matrices(given.count() * most, 2 * m, [&](int64_t begin, int64_t end) {
+  over_matrices(given.count() * most, 3 * m, [&](int64_t begin, int64_t end) {
     for (int64_t next = 0; begin < end; begin = next) {
       const int64_t b = begin / most, first = begin - b * most;
       next = std::min(end, (b + 1) * most);
       const Matrix<const T> from = given[b];
-      const Matrix<T> l = lower[b], u = upper[b];
+      const Matrix<const int64_t> places = orders[b];
+      const Matrix<T> p = permutation[b], l = lower[b], u = upper[b];
       const auto columns = [&](int64_t count, const auto& body) {
         for (int64_t j = first; j < std::min(first + next - begin, count); ++j) body(j);
       };
+      columns(m, [&](int64_t j) { p(places(j, 0), j) = T(1); });
       columns(least, [&](int64_t j) {
         for (int64_t i = 0; i < j; ++i) l(i, j) = T(0);
         l(j, j) = T(1);
@@ -413,13 +421,18 @@ void write_triangles(const Batch<const T>& given, const Batch<T>& lower, const B
 
 void lu_matrices(const Tensor& P, const Tensor& L, const Tensor& U, const Tensor& LU,
                  const Tensor& pivots) {
-  write_permutations(P, pivots);
   visit_elements(LU.dtype(), [&]<class T>() {
     const int64_t n = LU.size(-1);
     const bool are_alike =
         n == LU.size(-2) && are_dense_columns(LU) && are_dense_columns(L) && are_dense_columns(U);
-    if (!are_alike || !KeptParts<T>::fits(n * n))
-      return write_triangles(Batch<const T>(LU), Batch<T>(L), Batch<T>(U));
+    if (!are_alike || !KeptParts<T>::fits(n * n)) {
+      const Tensor order = empty(IntList(P.sizes()).first(P.sizes().size() - 1), DType::int64);
+      pivots_to_permutation(order, pivots, P.size(-1));
+      fill_data(P, Scalar(0));
+      return write_matrices(Batch<const int64_t>(order, 1), Batch<const T>(LU), Batch<T>(P),
+                            Batch<T>(L), Batch<T>(U));
+    }
+    write_permutations(P, pivots);
     const int64_t count = LU.numel() / (n * n);
     const T one(1);
     const auto is_below = [](int64_t j, int64_t i) { return i > j; };
