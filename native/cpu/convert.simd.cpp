@@ -47,8 +47,12 @@ To convert_element(From value) {
 template <class To, class From>
 void convert_dense(To* __restrict to, const From* __restrict from, int64_t count) {
   const auto* elements = reinterpret_cast<const Loaded<From>*>(from);
-  for (int64_t i = 0; i < count; ++i)
-    to[i] = convert_element<To, From>(static_cast<From>(elements[i]));
+  for (int64_t i = 0; i < count; ++i) {
+    if constexpr (std::is_same_v<From, bool>)  // a number, which compilers keep in vectors
+      to[i] = convert_element<To>(static_cast<int8_t>(elements[i] != 0));
+    else
+      to[i] = convert_element<To, From>(elements[i]);
+  }
 }
 
 /// Half types go through float32, in pieces that stay in the first-level cache.
