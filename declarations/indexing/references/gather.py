@@ -37,3 +37,10 @@ def source_grad(grad: Array, dim: int, index: Array, size: Sequence[int]) -> Arr
     taken = np.take_along_axis(np.atleast_1d(grad), np.atleast_1d(index), dim)
     rest = [(0, s - i) for s, i in zip(size or [1], index.shape or [1], strict=True)]
     return np.pad(taken, rest).reshape(size)
+
+
+def put(x: Array, index: Array, source: Array, accumulate: bool) -> Array:
+    """Elements at places in row-major order, in a copy."""
+    flat = x.copy().ravel()
+    (np.add.at if accumulate else np.put)(flat, index.ravel(), source.ravel())
+    return flat.reshape(x.shape)

@@ -36,13 +36,6 @@ def index_fill(x: Array, index: Array, value: float) -> Array:
     return np.stack([np.full_like(x[i], value) if i in chosen else x[i] for i in range(x.shape[0])])
 
 
-def put(x: Array, index: Array, source: Array, accumulate: bool) -> Array:
-    """Elements at places in row-major order, in a copy."""
-    flat = x.copy().ravel()
-    (np.add.at if accumulate else np.put)(flat, index.ravel(), source.ravel())
-    return flat.reshape(x.shape)
-
-
 def fill_diagonal(x: Array, value: float, wrap: bool) -> Array:
     """x with a diagonal of one value."""
     found = np.array(x)
