@@ -1,12 +1,9 @@
 #include <cmath>
-#include <functional>
 #include <numeric>
 
-#include "core/tensor/views.h"
 #include "core/types/element_types.h"
 #include "cpu/lapack/lu_factors.h"
 #include "cpu/lapack/real_or_complex.h"
-#include "cpu/shape/kept_parts.h"
 #include "kernels/linalg_lu.h"
 #include "kernels/linalg_solve.h"
 
@@ -381,38 +378,24 @@ void write_permutations(const Tensor& P, const Tensor& pivots) {
   });
 }
 
-/// Whether matrices lie one behind the other, column after column.
-bool are_dense_columns(const Tensor& tensor) {
-  return make_view(tensor, views::matrix_transpose(tensor)).is_contiguous();
-}
-
-/// Column by column, those of all matrices one after the other.
+/// L and U by rows of LU's columns, in blocks that stay near while they are turned.
 template <class T>
-void write_matrices(const Batch<const int64_t>& orders, const Batch<const T>& given,
-                    const Batch<T>& permutation, const Batch<T>& lower, const Batch<T>& upper) {
-  const int64_t m = given.rows(), n = given.columns(), least = std::min(m, n),
-                most = std::max(m, n);
-  over_matrices(given.count() * most, 3 * m, [&](int64_t begin, int64_t end) {
-    for (int64_t next = 0; begin < end; begin = next) {
-      const int64_t b = begin / most, first = begin - b * most;
-      next = std::min(end, (b + 1) * most);
+void write_factors(const Batch<const T>& given, const Batch<T>& lower, const Batch<T>& upper) {
+  constexpr int64_t kBlock = 16;
+  const int64_t m = given.rows(), n = given.columns(), least = std::min(m, n);
+  const int64_t blocks = (m + kBlock - 1) / kBlock;
+  over_matrices(given.count() * blocks, 2 * kBlock * n, [&](int64_t begin, int64_t end) {
+    for (int64_t task = begin; task < end; ++task) {
+      const int64_t b = task / blocks, top = task % blocks * kBlock;
       const Matrix<const T> from = given[b];
-      const Matrix<const int64_t> places = orders[b];
-      const Matrix<T> p = permutation[b], l = lower[b], u = upper[b];
-      const auto columns = [&](int64_t count, const auto& body) {
-        for (int64_t j = first; j < std::min(first + next - begin, count); ++j) body(j);
-      };
-      columns(m, [&](int64_t j) { p(places(j, 0), j) = T(1); });
-      columns(least, [&](int64_t j) {
-        for (int64_t i = 0; i < j; ++i) l(i, j) = T(0);
-        l(j, j) = T(1);
-        for (int64_t i = j + 1; i < m; ++i) l(i, j) = from(i, j);
-      });
-      columns(n, [&](int64_t j) {
-        const int64_t above = std::min(j + 1, least);
-        for (int64_t i = 0; i < above; ++i) u(i, j) = from(i, j);
-        for (int64_t i = above; i < least; ++i) u(i, j) = T(0);
-      });
+      const Matrix<T> l = lower[b], u = upper[b];
+      for (int64_t left = 0; left < n; left += kBlock)
+        for (int64_t i = top; i < std::min(top + kBlock, m); ++i)
+          for (int64_t j = left; j < std::min(left + kBlock, n); ++j) {
+            const T value = from(i, j);
+            if (j < least) l(i, j) = i > j ? value : T(i == j);
+            if (i < least) u(i, j) = i > j ? T(0) : value;
+          }
     }
   });
 }
@@ -421,24 +404,9 @@ void write_matrices(const Batch<const int64_t>& orders, const Batch<const T>& gi
 
 void lu_matrices(const Tensor& P, const Tensor& L, const Tensor& U, const Tensor& LU,
                  const Tensor& pivots) {
-  visit_elements(LU.dtype(), [&]<class T>() {
-    const int64_t n = LU.size(-1);
-    const bool are_alike =
-        n == LU.size(-2) && are_dense_columns(LU) && are_dense_columns(L) && are_dense_columns(U);
-    if (!are_alike || !KeptParts<T>::fits(n * n)) {
-      const Tensor order = empty(IntList(P.sizes()).first(P.sizes().size() - 1), DType::int64);
-      pivots_to_permutation(order, pivots, P.size(-1));
-      fill_data(P, Scalar(0));
-      return write_matrices(Batch<const int64_t>(order, 1), Batch<const T>(LU), Batch<T>(P),
-                            Batch<T>(L), Batch<T>(U));
-    }
-    write_permutations(P, pivots);
-    const int64_t count = LU.numel() / (n * n);
-    const T one(1);
-    const auto is_below = [](int64_t j, int64_t i) { return i > j; };
-    KeptParts<T>(n, n, is_below, &one).take(count, LU.data<T>(), L.data<T>());
-    KeptParts<T>(n, n, std::not_fn(is_below)).take(count, LU.data<T>(), U.data<T>());
-  });
+  write_permutations(P, pivots);
+  visit_elements(LU.dtype(),
+                 [&]<class T>() { write_factors(Batch<const T>(LU), Batch<T>(L), Batch<T>(U)); });
 }
 
 void exchanged_rows(const Tensor& result, const Tensor& self, const Tensor& pivots,

@@ -18,19 +18,16 @@ class KeptParts {
   }
 
   /// Of matrices of so many lines, rows or columns, of so many numbers. keeps(line, place in it):
-  /// which numbers stay what they are; `diagonal`: what is written there instead, if anything.
+  /// which numbers stay what they are.
   template <class Keeps>
-  KeptParts(int64_t lines, int64_t length, const Keeps& keeps, const T* diagonal = nullptr)
-      : matrix_(lines * length * kBytes) {
+  KeptParts(int64_t lines, int64_t length, const Keeps& keeps) : matrix_(lines * length * kBytes) {
     const int64_t repeats = kMostBytes / matrix_;
     kept_.resize(static_cast<size_t>(repeats * matrix_));
-    added_.resize(kept_.size());
     for (int64_t r = 0; r < repeats; ++r)
       for (int64_t i = 0; i < lines; ++i)
         for (int64_t j = 0; j < length; ++j) {
           const int64_t at = r * matrix_ + (i * length + j) * kBytes;
           if (keeps(i, j)) std::memset(kept_.data() + at, 0xff, kBytes);
-          if (diagonal && i == j) std::memcpy(added_.data() + at, diagonal, kBytes);
         }
   }
 
@@ -41,14 +38,13 @@ class KeptParts {
     const auto* const source = reinterpret_cast<const uint8_t*>(from);
     auto* const target = reinterpret_cast<uint8_t*>(to);
     parallel_for(0, (bytes + period - 1) / period, grain, [&](int64_t begin, int64_t end) {
-      const uint8_t *const kept = kept_.data(), *const added = added_.data();
+      const uint8_t* const kept = kept_.data();
       for (int64_t at = begin * period; at < std::min(end * period, bytes); at += period) {
         const uint8_t* const one = source + at;
         uint8_t* const other = target + at;
         const int64_t length = std::min(period, bytes - at);
 #pragma omp simd
-        for (int64_t i = 0; i < length; ++i)
-          other[i] = static_cast<uint8_t>((one[i] & kept[i]) | added[i]);
+        for (int64_t i = 0; i < length; ++i) other[i] = static_cast<uint8_t>(one[i] & kept[i]);
       }
     });
   }
@@ -56,7 +52,7 @@ class KeptParts {
  private:
   static constexpr int64_t kBytes = sizeof(T), kMostBytes = 2048, kGrainBytes = int64_t{1} << 17;
   int64_t matrix_;
-  std::vector<uint8_t> kept_, added_;  // bits of as many matrices as are few
+  std::vector<uint8_t> kept_;  // bits of as many matrices as are few
 };
 
 }  // namespace flambeau::cpu
