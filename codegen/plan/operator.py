@@ -342,22 +342,57 @@ class Forms:
 
     def _inplace(self) -> list[str]:
         operator = self.operator
-        if self._is_composite:
-            return [*self._begun("_"), self._overwriting()]
         if operator.kind is Kind.VIEW:
             return self._call("become_view", ())
         names = argument_names(operator)
-        first = operator.signature.arguments[0].name
         lines = []
         for condition, value in operator.skip_when:
-            kept = value == Name(first)
-            returned = f"return {cpp_name(first)};" if kept else self._overwriting()
-            lines += [
-                f"if ({self.translator.condition(condition, names)}) {{",
-                f"  {returned}",
-                "}",
-            ]
+            lines += self._where(condition, self._written_over(value, names), names)
+        if self._is_composite:
+            return [*self._begun("_"), *lines, *self._body_in_place(names)]
         return self._call("call_inplace", [*self._begun("_"), *lines] if lines else [])
+
+    def _body_in_place(self, names: Names) -> list[str]:
+        """A composite's value, written over the first argument."""
+        operator = self.operator
+        assert operator.body is not None
+        lines = self._written_over(operator.body, names)
+        if lines == [self._overwriting()]:
+            return lines
+        checks = [] if operator.internal else dtype_checks(operator, self.declarations)
+        checks += check_arguments(operator, names)
+        return [*checks, *constraint_checks(operator, self.translator, names), *lines]
+
+    def _written_over(self, value: Expression, names: Names) -> list[str]:
+        """Lines that write the value of a formula over the first argument and return that: calls in
+        place, where the formula comes to them.
+        """
+        operator = self.operator
+        first = operator.signature.arguments[0].name
+        written = None if operator.body_lets else self.translator.in_place(value, first)
+        if written is None:
+            return [self._overwriting()]
+        lines = self._called_in_place(written, names)
+        if isinstance(written, Name):
+            return lines
+        # Nodes and errors of autograd have the operator's name, not that of what it calls.
+        recorded = " || ".join(f"autograd::has_autograd({tensor})" for tensor in self._tensors)
+        return [f"if ({recorded}) {self._overwriting()}", *lines]
+
+    def _called_in_place(self, written: Expression, names: Names) -> list[str]:
+        first = cpp_name(self.operator.signature.arguments[0].name)
+        if isinstance(written, Name):
+            return [f"return {first};"]
+        results = self.operator.signature.visible_results
+        statements, call = self.translator.evaluated(
+            written, names, results, differentiated=self._is_composite
+        )
+        return [*statements, f"static_cast<void>({call});", f"return {first};"]
+
+    def _where(self, condition: Expression, lines: Sequence[str], names: Names) -> list[str]:
+        """Lines that return something where a condition holds."""
+        code = self.translator.condition(condition, names)
+        return [f"if ({code}) {{", *(f"  {line}" for line in lines), "}"]
 
     def _overwriting(self) -> str:
         """By the operator's own function, whatever that computes."""

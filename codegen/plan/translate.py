@@ -22,6 +22,7 @@ from flambeau.codegen.model.types import (
 )
 from flambeau.codegen.plan.cpp_types import cpp_dtype, cpp_name, result_type
 from flambeau.codegen.plan.derivation import Derivations
+from flambeau.codegen.plan.in_place import in_place
 from flambeau.codegen.tensor.later import later_lets, let_names
 from flambeau.codegen.tensor.to_cpp import Let, TensorCode, emit_condition, emit_tensor
 from flambeau.codegen.tensor.values import Symbol
@@ -60,6 +61,10 @@ class Translator:
     def written_values(self, formulas: Iterable[Expression]) -> frozenset[Expression]:
         """What calls in the formulas write into: no two of them may share it."""
         return written_values(formulas, self._index)
+
+    def in_place(self, value: Expression, first: str) -> Expression | None:
+        """The formula that writes the value over the argument `first`, if there is one."""
+        return in_place(value, first, self._index)
 
     def code(
         self,

@@ -181,6 +181,8 @@ class CallRules(NumberRules):
             return self.number_call(node, function, values)
         if name in self.operators:
             return self.operator_call(node, name, values, keywords)
+        if name.removesuffix("_") in self.operators:
+            return self.operator_call(node, name.removesuffix("_"), values, keywords, in_place=True)
         if function is None or function.level == "random":
             known = {*self.operators.names, *self.functions, *self.functions.shape}
             raise fail(node, f"unknown function '{name}'", did_you_mean(name, known))
@@ -196,7 +198,12 @@ class CallRules(NumberRules):
         raise fail(node, f"no operator '{name}' is declared for tensors")
 
     def operator_call(
-        self, node: Expression, name: str, values: tuple[Value, ...], keywords: Mapping[str, Value]
+        self,
+        node: Expression,
+        name: str,
+        values: tuple[Value, ...],
+        keywords: Mapping[str, Value],
+        in_place: bool = False,
     ) -> Value:
         match = self.operators.resolve(
             name, tuple(_given(v) for v in values), {k: _given(v) for k, v in keywords.items()}
@@ -205,6 +212,8 @@ class CallRules(NumberRules):
             seen = [str(v.type) for v in values] + [f"{k}: {v.type}" for k, v in keywords.items()]
             declared = "; ".join(_signature_text(o) for o in self.operators.overloads(name))
             raise fail(node, f"'{name}' does not take ({', '.join(seen)})", f"declared: {declared}")
+        if in_place and "inplace" not in match.operator.variants:
+            raise fail(node, f"'{match.operator.full_name}' has no form in place")
         self.families.add(match.operator.family)
         self.calls.add(match.operator.full_name)
         arguments: list[str] = []
@@ -220,7 +229,8 @@ class CallRules(NumberRules):
             if wanted.kind is K.TENSOR and not _accepts_integers(match.operator, argument):
                 value = self.floating_tensor(value)
             arguments.append(self.convert(value, wanted, node, argument.type.list_length).code)
-        return Value(f"{self.spell(match.operator)}({', '.join(arguments)})", match.result, ATOM)
+        called = f"{self.spell(match.operator)}{'_' if in_place else ''}"
+        return Value(f"{called}({', '.join(arguments)})", match.result, ATOM)
 
     def default(self, argument: Argument) -> Value:
         """A declared default, as a value."""

@@ -18,6 +18,8 @@ def written_values(formulas: Iterable[Expression], index: OperatorIndex) -> froz
 
 def _written(call: nodes.Call, index: OperatorIndex) -> Iterator[Expression]:
     named = dict(call.keywords)
+    if call.function not in index and call.function.removesuffix("_") in index:
+        yield from call.arguments[:1]  # a form in place
     for operator in index.overloads(call.function):
         for place, argument in enumerate(operator.signature.arguments):
             if not argument.type.mutable:

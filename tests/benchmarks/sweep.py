@@ -51,9 +51,9 @@ class Case:
     family: str = ""
 
 
-def cases(only: str, part: str, elements: int) -> Iterator[Case]:
-    """The first sample with elements of every operator that Python reaches; as it stands where
-    `elements` is 0."""
+def cases(only: str, part: str, elements: int, in_place: bool) -> Iterator[Case]:
+    """The first sample with elements of every operator that Python reaches, or reaches in place; as
+    it stands where `elements` is 0."""
     sys.path.insert(0, str(HERE.parents[1] / "operators"))
     import operator_calls as calls
     import operator_cases as declared
@@ -64,6 +64,8 @@ def cases(only: str, part: str, elements: int) -> Iterator[Case]:
     first, step = (int(number) for number in part.split("/"))
     for operator in itertools.islice(declared.operators(), first - 1, None, step):
         form = calls.primary_form(operator)
+        if in_place:
+            form = next((f for f in calls.forms(operator) if f.is_inplace and f.is_method), None)
         if form is None or not re.search(only, operator.full_name) or operator.internal:
             continue
         samples = usable.get(operator.full_name, [])
@@ -185,6 +187,9 @@ def _prepared(module: Any, case: Case, options: argparse.Namespace) -> Callable[
     function: Any = module
     for part in case.path.split("."):
         function = getattr(function, part)
+    if options.in_place:
+        written, before = positional[0], positional[0].clone()
+        return lambda: (written.copy_(before), function(*positional, **keywords))
     if not options.backward:
         return lambda: function(*positional, **keywords)
     result = function(*positional, **keywords)
@@ -251,7 +256,11 @@ def main() -> None:
     size = parser.add_mutually_exclusive_group()
     size.add_argument("--elements", type=int, default=1 << 20, help="of the largest argument")
     size.add_argument("--small", action="store_true", help="the samples as they stand")
-    parser.add_argument("--backward", action="store_true", help="times the gradient")
+    what = parser.add_mutually_exclusive_group()
+    what.add_argument("--backward", action="store_true", help="times the gradient")
+    what.add_argument(
+        "--in-place", action="store_true", help="times the form in place, and what copies before it"
+    )
     parser.add_argument(
         "--part", default="1/1", metavar="I/N", help="every N-th operator, from the I-th on"
     )
@@ -266,7 +275,8 @@ def main() -> None:
         framework, path = options.worker
         serve(framework, path, options)
         return
-    made = cases(options.only, options.part, 0 if options.small else options.elements)
+    elements = 0 if options.small else options.elements
+    made = cases(options.only, options.part, elements, options.in_place)
     with tempfile.NamedTemporaryFile(suffix=".pickle") as file:
         found = _write(file.name, made)
         pythons = {"flambeau": sys.executable, "torch": options.torch}

@@ -15,6 +15,8 @@ from flambeau.codegen.tensor.written import written_values
 DECLARED = """
 - {op: "plus(Tensor self, Tensor|Scalar other) -> Tensor result", kind: pointwise, operator: "+",
    expr: "self + other", derivative: none}
+- {op: "turned(Tensor self) -> Tensor result", kind: pointwise, variants: [function, inplace],
+   expr: "-self", derivative: none}
 - {op: "copied(Tensor self) -> Tensor result", kind: structured, derivative: none}
 - {op: "grow_(Tensor(mut) self, Tensor other) -> None", kind: structured, derivative: none}
 """
@@ -35,6 +37,7 @@ def index() -> OperatorIndex:
         ("grow_(other=y, self=copied(x)) + copied(x)", 2),
         ("grow_(x, copied(y)) + grow_(y, copied(y))", 1),
         ("grow_(copied(x), y) + grow_(copied(x), y)", 1),  # one and the same result
+        ("turned_(copied(x)) + copied(x)", 2),
         ("grow_(grow_(copied(x), y), x) + grow_(copied(x), y)", 2),
     ],
 )
