@@ -106,8 +106,10 @@ void forward(const Tensor& result, const Tensor& average, const Tensor& rstd, co
       return [x, middle = mean[c]](int64_t i, C& a, C&) { a += (x[i] - middle) * (x[i] - middle); };
     });
     C factor[kMostChannels], shift[kMostChannels];
-    for (int64_t c = 0; c < channels; ++c)
-      statistics.set(first + c, mean[c], squares[c], factor[c], shift[c]);
+    for (int64_t c = 0; c < channels; ++c) {
+      statistics.set(first + c, mean[c], squares[c]);
+      statistics.get(first + c, mean[c], factor[c], shift[c]);
+    }
     for (int64_t n = 0; n < images.batch; ++n)
       for (int64_t c = 0; c < channels; ++c) {
         const int64_t place = images.run(n, first + c);

@@ -123,15 +123,17 @@ class Statistics {
         unbiased_(means_) {}
 
   C count() const { return count_; }
-  /// Keeps those of a channel, whose squared distances from the mean add up to `squares`: elements
-  /// become (x - mean) factor + shift.
-  void set(int64_t channel, C mean, C squares, C& factor, C& shift) {
-    const C scale = math::rsqrt(squares / count_ + eps_);
+  /// Keeps those of a channel, whose squared distances from the mean add up to `squares`.
+  void set(int64_t channel, C mean, C squares) {
     averages_[channel] = mean;
-    rstds_[channel] = scale;
+    rstds_[channel] = math::rsqrt(squares / count_ + eps_);
     means_[static_cast<size_t>(channel)] = mean;
     unbiased_[static_cast<size_t>(channel)] = squares / std::max(count_ - 1, C(1));
-    factor = scale * weights_.at(channel, 1);
+  }
+  /// Elements of a channel become (x - mean) factor + shift.
+  void get(int64_t channel, C& mean, C& factor, C& shift) const {
+    mean = averages_[channel];
+    factor = rstds_[channel] * weights_.at(channel, 1);
     shift = biases_.at(channel, 0);
   }
   void update_running(const Tensor& mean, const Tensor& var, double momentum) const {

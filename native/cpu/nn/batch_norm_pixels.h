@@ -22,9 +22,11 @@ void forward(const Tensor& result, const Tensor& average, const Tensor& rstd, co
   Statistics<C> statistics(Images(input), average, rstd, weight, bias, eps);
   ColumnPairs<C> moments = moments_of(pixels, input.data<T>());
   std::vector<C> factors(pixels.columns()), shifts(factors);
-  for (size_t c = 0; c < pixels.columns(); ++c)
-    statistics.set(static_cast<int64_t>(c), moments.first[c], moments.second[c], factors[c],
-                   shifts[c]);
+  for (size_t c = 0; c < pixels.columns(); ++c) {
+    const auto channel = static_cast<int64_t>(c);
+    statistics.set(channel, moments.first[c], moments.second[c]);
+    statistics.get(channel, moments.first[c], factors[c], shifts[c]);
+  }
   scale_pixels(pixels, result.data<T>(), input.data<T>(), true, moments.first, factors, shifts);
   statistics.update_running(running_mean, running_var, momentum);
 }
