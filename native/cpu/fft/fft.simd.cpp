@@ -72,7 +72,7 @@ void real_to_complex(const Tensor& result, const Tensor& self, IntList order, in
     const auto plan = real_plan_of<T>(n);
     if (is_tiled(*plan->half, lines))
       return transform_tiles<T>(*plan->half, in, out, lines, task, {nullptr, plan.get()});
-    for_groups<T>(1, lines, n, [&](int64_t first, int64_t count, T* memory) {
+    for_groups<T>(*plan->half, 1, lines, n, [&](int64_t first, int64_t count, T* memory) {
       transform<T>(*plan->half, in.from(first), lines_apart(memory, n), count, {false, 1});
       for (int64_t v = 0; v < count; ++v)
         split_pairs(*plan, memory + v * n, out.line(first + v), out.step, static_cast<T>(scale));
@@ -81,7 +81,7 @@ void real_to_complex(const Tensor& result, const Tensor& self, IntList order, in
   }
   const auto plan = plan_of<T>(n);
   if (is_tiled(*plan, lines)) return transform_tiles<T>(*plan, in, out, lines, task);
-  for_groups<T>(1, lines, 2 * n, [&](int64_t first, int64_t count, T* memory) {
+  for_groups<T>(*plan, 1, lines, 2 * n, [&](int64_t first, int64_t count, T* memory) {
     transform<T>(*plan, in.from(first), lines_apart(memory, 2 * n), count, {false, scale});
     for (int64_t v = 0; v < count; ++v) {
       const T* z = memory + 2 * v * n;
@@ -123,7 +123,7 @@ void complex_to_real(const Tensor& result, const Tensor& self, IntList order, in
     const auto plan = real_plan_of<T>(n);
     if (is_tiled(*plan->half, lines))
       return transform_tiles<T>(*plan->half, in, out, lines, task, {nullptr, plan.get()});
-    for_groups<T>(1, lines, n, [&](int64_t first, int64_t count, T* memory) {
+    for_groups<T>(*plan->half, 1, lines, n, [&](int64_t first, int64_t count, T* memory) {
       for (int64_t v = 0; v < count; ++v)
         join_pairs(*plan, in.line(first + v), in.step, memory + v * n);
       transform<T>(*plan->half, lines_apart(memory, n).read(), out.from(first), count,
@@ -133,7 +133,7 @@ void complex_to_real(const Tensor& result, const Tensor& self, IntList order, in
   }
   const auto plan = plan_of<T>(n);
   if (is_tiled(*plan, lines)) return transform_tiles<T>(*plan, in, out, lines, task);
-  for_groups<T>(1, lines, 2 * n, [&](int64_t first, int64_t count, T* memory) {
+  for_groups<T>(*plan, 1, lines, 2 * n, [&](int64_t first, int64_t count, T* memory) {
     for (int64_t v = 0; v < count; ++v) {
       const T* line = in.line(first + v);
       T* z = memory + 2 * v * n;

@@ -192,6 +192,7 @@ std::shared_ptr<const Plan<T>> make(int64_t n, Plan<T>*) {
   for (int64_t k = 0; k < rows; ++k) {
     for (int64_t j = 0; j < columns; ++j) roots.append(plan->turns, j * k);
   }
+  plan->turns.resize(plan->turns.size() + kTurnsBehind);
   return plan;
 }
 
@@ -245,7 +246,7 @@ Cache<P>& cache() {
 int64_t longest_tile() {
   static const int64_t longest = [] {
     const long bytes = sysconf(_SC_LEVEL2_CACHE_SIZE);  // 0 or -1 where it is not known
-    return std::clamp<int64_t>(bytes / 512, kLongAlone, 4096);
+    return std::clamp<int64_t>(bytes / 256, kLongAlone, 4096);
   }();
   return longest;
 }

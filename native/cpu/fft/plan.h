@@ -26,7 +26,7 @@ struct Plan {
   int64_t n = 0;
   std::vector<Pass<T>> passes;                      ///< none where the line is too long for a tile
   std::shared_ptr<const Plan> of_columns, of_rows;  ///< of length rows, of length columns
-  std::vector<T> turns;  ///< e^(-2 pi i j k / n): [k < rows][j < columns]
+  std::vector<T> turns;  ///< e^(-2 pi i j k / n): [k < rows][j < columns], kTurnsBehind zeros
   std::shared_ptr<const Plan> padded;
   std::vector<T> chirp;   ///< e^(-pi i j^2 / n)
   std::vector<T> filter;  ///< the transform of its conjugate
@@ -42,9 +42,11 @@ struct RealPlan {
   std::vector<T> roots;
 };
 
-/// Lines of more elements are split: half of the second-level cache does not hold a tile of them,
-/// which is 256 bytes for each element.
+/// Lines of more elements are split: the second-level cache does not hold a tile of them, which is
+/// 256 bytes for each element.
 int64_t longest_tile();
+/// Numbers behind the last turn, where a row of 64 bytes of them may begin.
+inline constexpr size_t kTurnsBehind = 32;
 /// Few lines of more elements than this are split anyway: so all threads have a part.
 inline constexpr int64_t kLongAlone = 512;
 /// Lines of more elements have no passes: the parts of longer ones are shorter than this.

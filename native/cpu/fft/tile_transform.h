@@ -48,28 +48,20 @@ void complete(int64_t n, bool conjugates, Parts<T> tile) {
   for (int64_t i = 0; conjugates && i < (n / 2 + 1) * kWidth; ++i) tile.im[i] = T(0) - tile.im[i];
 }
 
-/// Element k of column j times e^(-2 pi i j k / n).
+/// Element k of column j times e^(-2 pi i j k / n), of kLanes columns; of those behind the last
+/// one, by anything.
 template <class T>
-void turn(const Plan<T>& split, int64_t first, int64_t count, Parts<T> tile) {
+void turn(const Plan<T>& split, int64_t first, Parts<T> tile) {
   constexpr int64_t kWidth = kLanes<T>;
   const int64_t rows = split.of_columns->n, columns = split.of_rows->n;
   for (int64_t k = 0; k < rows; ++k) {
-    const T* turns = split.turns.data() + 2 * (k * columns + first);
     T *re = tile.re + k * kWidth, *im = tile.im + k * kWidth;
-    if (count == kWidth) {
-      typename RowOf<T>::type a, b, c, d;
-      load(a, re);
-      load(b, im);
-      load_parts(c, d, turns);
-      store<T>(re, a * c - b * d);
-      store<T>(im, a * d + b * c);
-      continue;
-    }
-    for (int64_t v = 0; v < count; ++v) {
-      const T a = re[v], b = im[v];
-      re[v] = a * turns[2 * v] - b * turns[2 * v + 1];
-      im[v] = a * turns[2 * v + 1] + b * turns[2 * v];
-    }
+    typename RowOf<T>::type a, b, c, d;
+    load(a, re);
+    load(b, im);
+    load_parts(c, d, split.turns.data() + 2 * (k * columns + first));
+    store<T>(re, a * c - b * d);
+    store<T>(im, a * d + b * c);
   }
 }
 
@@ -145,7 +137,7 @@ class TileTransform {
 
   /// What is made of what the passes found.
   void finish(int64_t first, int64_t count, Tile<T>& tile) const {
-    if (kind_.split != nullptr) turn(*kind_.split, first, count, tile.lines());
+    if (kind_.split != nullptr) turn(*kind_.split, first, tile.lines());
     if (finds_half_ && in_pairs_) {
       tile.step([&](Parts<const T> z, Parts<T> to) { split_pairs_of_lines(*kind_.pairs, z, to); });
     }

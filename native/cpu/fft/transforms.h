@@ -27,9 +27,13 @@ bool is_tiled(const Plan<T>& plan, int64_t count) {
   using namespace ::flambeau::cpu::fft;
   const bool is_long = plan.n > kLongAlone;
   const bool are_few = plan.n >= 256 && count <= (is_long ? 8 * kLanes<T> : kLanes<T> / 4);
-  // A split into matrices narrower than a tile is no better than a tile that leaves the cache.
+  // A split into matrices narrower than a tile is no better than a tile that leaves the cache, nor,
+  // of lines that are not much longer, is one that does not fill tiles.
   const bool is_narrow = plan.has_split() && plan.of_columns->n < kLanes<T>;
-  const bool are_long = plan.n > longest_tile() && !(is_narrow && !plan.passes.empty());
+  const bool fills =
+      plan.has_split() && plan.of_columns->n % kLanes<T> == 0 && plan.of_rows->n % kLanes<T> == 0;
+  const bool are_long =
+      plan.n > longest_tile() * (fills ? 1 : 2) && !(is_narrow && !plan.passes.empty());
   return !plan.is_convolution() && !(plan.has_split() && (are_few || are_long));
 }
 
@@ -66,20 +70,21 @@ void transform(const Plan<T>& plan, const Lines<const T>& in, const Lines<T>& ou
 }
 
 /// Calls body(first, count, memory) for groups of lines, each of which gets memory of `size` real
-/// numbers per line; on several threads where there are many.
+/// numbers per line; on several threads where there are many. Lines that are split are groups of
+/// their own: what follows finds them in the first cache.
 template <class T, class Body>
-void for_groups(int slot, int64_t lines, int64_t size, const Body& body) {
-  constexpr int64_t kWidth = kLanes<T>;
-  const int64_t groups = (lines + kWidth - 1) / kWidth;
+void for_groups(const Plan<T>& plan, int slot, int64_t lines, int64_t size, const Body& body) {
+  const int64_t width = plan.has_split() ? 1 : kLanes<T>;
+  const int64_t groups = (lines + width - 1) / width;
   const auto run = [&](int64_t begin, int64_t end) {
     for (int64_t g = begin; g < end; ++g) {
-      const int64_t count = std::min(kWidth, lines - g * kWidth);
-      body(g * kWidth, count, scratch<T>(slot, static_cast<size_t>(count * size)));
+      const int64_t count = std::min(width, lines - g * width);
+      body(g * width, count, scratch<T>(slot, static_cast<size_t>(count * size)));
     }
   };
   // Few groups leave the threads to what each of them does.
   if (groups < num_threads()) return run(0, groups);
-  parallel_for(0, groups, std::max<int64_t>(1, kGrain / (8 * size * kWidth)), run);
+  parallel_for(0, groups, std::max<int64_t>(1, kGrain / (8 * size * width)), run);
 }
 
 /// Bluestein's: jk = (j^2 + k^2 - (k - j)^2) / 2 makes a convolution of a transform.
@@ -89,7 +94,7 @@ void transform_convolved(const Plan<T>& plan, const Lines<const T>& in, const Li
   const int64_t n = plan.n, length = plan.padded->n;
   const T* chirp = plan.chirp.data();
   const T sign = task.inverse ? T(-1) : T(1), scale = static_cast<T>(task.scale);
-  for_groups<T>(3, count, 2 * length, [&](int64_t first, int64_t size, T* memory) {
+  for_groups<T>(plan, 3, count, 2 * length, [&](int64_t first, int64_t size, T* memory) {
     for (int64_t v = 0; v < size; ++v) {
       const T* from = in.line(first + v);
       T* to = memory + 2 * v * length;
