@@ -51,7 +51,7 @@ def test_lengths(n: int, dtype: Any) -> None:
         check(fft.irfft(half, n), np.fft.irfft(wide[:, : n // 2 + 1], n), dtype)
 
 
-@pytest.mark.parametrize("n", [590, 1000, 1024, 1152, 2047, 4100])
+@pytest.mark.parametrize("n", [590, 1000, 1024, 1152, 2047, 2500, 4100, 5000, 7680, 8192])
 def test_many_long_lines(n: int) -> None:
     """So many that they are transformed side by side, where the cache holds them."""
     x = signals(np.complex64, 131, n)
