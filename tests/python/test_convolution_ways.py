@@ -70,6 +70,16 @@ PLANES = (
     Shape(3, 1, 5, 10, 16, (3, 3), dilation=(2, 3), padding=(2, 3)),
     Shape(1, 2, 2, 5, 17, (2, 2), stride=(2, 1), groups=2),
     Shape(1, 2, 2, 1, 1, (3, 3), padding=(1, 1), groups=2),
+    Shape(3, 4, 4, 10, 23, (5, 5), stride=(2, 2), padding=(2, 2), groups=4),
+    Shape(2, 5, 5, 9, 21, (3, 3), padding=(2, 3), dilation=(2, 3), groups=5),
+)
+# Rows of several vectors, of every second column, inside borders.
+WIDE = (
+    Shape(2, 16, 24, 9, 75, (3, 3), stride=(2, 2), padding=(1, 1)),
+    Shape(1, 8, 16, 5, 130, (3, 5), stride=(1, 2), padding=(1, 2)),
+    Shape(1, 8, 16, 4, 40, (2, 3), stride=(2, 2), padding=(0, 19)),
+    Shape(2, 8, 16, 1, 100, (1, 5), padding=(0, 2)),
+    Shape(1, 8, 16, 3, 33, (3, 3), stride=(3, 3), padding=(17, 18)),
 )
 UNFOLDED = (
     Shape(3, 16, 24, 7, 7, (3, 3), padding=(1, 1)),
@@ -127,7 +137,9 @@ def test_images_of_bfloat16(shape: Shape) -> None:
     np.testing.assert_allclose(result.double().numpy(), wide, rtol=1 / 256, atol=1e-4)
 
 
-@pytest.mark.parametrize("shape", UNFOLDED + FEW_CHANNELS + MANY_FILTERS + GRADIENTS, ids=str)
+@pytest.mark.parametrize(
+    "shape", UNFOLDED + WIDE + FEW_CHANNELS + MANY_FILTERS + GRADIENTS, ids=str
+)
 @pytest.mark.parametrize("dtype", ["float32", "float64"])
 def test_images_of_floats(shape: Shape, dtype: str) -> None:
     images, filters = (x.astype(dtype) for x in shape.factors())
@@ -138,7 +150,7 @@ def test_images_of_floats(shape: Shape, dtype: str) -> None:
     np.testing.assert_allclose(result, wide, rtol=step, atol=step * max(10, terms**0.5))
 
 
-@pytest.mark.parametrize("shape", GRADIENTS + FEW_CHANNELS, ids=str)
+@pytest.mark.parametrize("shape", GRADIENTS + FEW_CHANNELS + PLANES + WIDE, ids=str)
 @pytest.mark.parametrize("dtype", ["float32", "float64"])
 def test_gradients_are_those_of_the_sums(shape: Shape, dtype: str) -> None:
     """Of a linear map: <grad, d result> is <gradient, d argument> for each unit of an argument."""
@@ -180,6 +192,22 @@ def test_infinite_weights_meet_no_zeros_between_gradients() -> None:
         for j in range(0, 9, 2):
             expected[i : i + 3, j : j + 3] += weight[0, 0].numpy()
     np.testing.assert_array_equal(grad.numpy(), np.tile(expected[1:-1, 1:-1], (2, 4, 1, 1)))
+
+
+def test_what_no_window_meets_is_in_no_gradient() -> None:
+    """Images of one channel a group, whose last columns and rows lie behind the last window."""
+    generator = np.random.default_rng(6)
+    images, grads = generator.random((2, 3, 11, 23)), generator.random((2, 3, 5, 11))
+    images[..., 22:] = float("inf")
+    images[..., 10:, :] = float("nan")
+    shape = Shape(2, 3, 3, 11, 23, (2, 2), stride=(2, 2), groups=3)
+    for dtype in ("float32", "float64"):
+        leaf = flambeau.tensor(generator.random((3, 1, 2, 2)).astype(dtype), requires_grad=True)
+        x = flambeau.tensor(images.astype(dtype))
+        shape.call(x, leaf).backward(flambeau.tensor(grads.astype(dtype)))
+        met = shape.windows(images)[:, :, 0]
+        expected = np.einsum("ngijrs,ngij->grs", met, grads)[:, None]
+        np.testing.assert_allclose(leaf.grad.numpy(), expected, rtol=1e-5)
 
 
 def test_strides_beyond_the_image_cost_nothing() -> None:

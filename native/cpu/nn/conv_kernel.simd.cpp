@@ -139,15 +139,19 @@ void finish_weights(const ConvWeightSums<T>& call, int64_t first, int64_t last) 
 template <class T>
 void pad_rows(const SourceRows<T>& rows, T* to) {
   if (rows.step == 1)
-    pad_by_vectors(rows, to, [&](int64_t count, int64_t lane) {
-      return [data = rows.data, mask = Mask<T>(count, lane)](int64_t place) {
-        return mask.load(data + place);
-      };
-    });
+    pad_by_vectors(
+        rows, to,
+        [&](int64_t count, int64_t lane) {
+          return [data = rows.data, mask = Mask<T>(count, lane)](int64_t place) {
+            return mask.load(data + place);
+          };
+        },
+        [data = rows.data](int64_t place) { return load(data + place); });
   else if (rows.step == 2)
-    pad_by_vectors(rows, to, [&](int64_t count, int64_t lane) {
-      return EvenReader<T>(rows.data, count, lane);
-    });
+    pad_by_vectors(
+        rows, to,
+        [&](int64_t count, int64_t lane) { return EvenReader<T>(rows.data, count, lane); },
+        [data = rows.data](int64_t place) { return every_second(data + place); });
   else
     pad_by_elements(rows, to, [&](int64_t place, T* row) {
       for (int64_t i = 0; i < rows.count; ++i) row[i] = rows.data[place + i * rows.step];

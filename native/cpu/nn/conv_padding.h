@@ -10,18 +10,29 @@
 namespace flambeau::cpu::FLAMBEAU_ISA {
 
 /// Rows of vectors: read(count, lane) makes a function of places in the source, whose vectors hold
-/// the elements from there on in lanes [lane, lane + count), and 0 in all others.
-template <class E, class T, class Read>
-void pad_by_vectors(const SourceRows<T>& rows, E* to, const Read& read) {
+/// the elements from there on in lanes [lane, lane + count), and 0 in all others; `whole` is what
+/// read(kLanes, 0) makes, or is faster.
+template <class E, class T, class Read, class Whole>
+void pad_by_vectors(const SourceRows<T>& rows, E* to, const Read& read, const Whole& whole) {
   constexpr int64_t lanes = kLanes<E>;
+  // Vectors of nothing but elements, in the order of memory; then what is left of all rows.
+  const int64_t inner = (rows.begin + lanes - 1) / lanes * lanes;
+  const int64_t inner_end = std::max((rows.begin + rows.count) / lanes * lanes, inner);
+  for (int64_t i = 0; inner < inner_end && i < rows.rows; ++i) {
+    E* const row = to + i * rows.pitch;
+    const int64_t place = i * rows.row_step - rows.begin * rows.step, step = rows.step;
+    for (int64_t j = inner; j < inner_end; j += lanes) store(row + j, whole(place + j * step));
+  }
   for (int64_t j = 0; j < rows.pitch; j += lanes) {
+    if (j == inner) j = inner_end;
+    if (j >= rows.pitch) break;
     const int64_t lane = std::clamp<int64_t>(rows.begin - j, 0, lanes);
     const int64_t count = std::clamp<int64_t>(rows.begin + rows.count - j, 0, lanes) - lane;
     const int64_t first = (j - rows.begin) * rows.step;
     const Mask<E> room(std::min(lanes, rows.pitch - j));
     const auto reader = read(std::max<int64_t>(count, 1), std::min(lane, lanes - 1));
     // Where a row is less than a vector, what is behind it is written next.
-    const int64_t whole =
+    const int64_t overrun =
         rows.pitch <= lanes
             ? std::max<int64_t>(rows.rows - (lanes + rows.pitch - 1) / rows.pitch, 0)
             : 0;
@@ -29,9 +40,9 @@ void pad_by_vectors(const SourceRows<T>& rows, E* to, const Read& read) {
       for (int64_t i = 0; i < rows.rows; ++i) room.store(to + i * rows.pitch + j, Vector<E>{});
       continue;
     }
-    for (int64_t i = 0; i < whole; ++i)
+    for (int64_t i = 0; i < overrun; ++i)
       store(to + i * rows.pitch, reader(i * rows.row_step + first));
-    for (int64_t i = whole; i < rows.rows; ++i)
+    for (int64_t i = overrun; i < rows.rows; ++i)
       room.store(to + i * rows.pitch + j, reader(i * rows.row_step + first));
   }
 }
@@ -51,6 +62,16 @@ Vector<T> even_elements(Vector<T> first, Vector<T> second) {
 template <class T>
 Vector<T> odd_elements(Vector<T> first, Vector<T> second) {
   return second_elements<T, 1>(first, second);
+}
+
+/// Every second of the elements from here on, of which nothing behind the last is read.
+template <class T>
+Vector<T> every_second(const T* from) {
+  constexpr int lanes = kLanes<T>;
+  typedef typename VectorOf<std::conditional_t<sizeof(T) == 4, int32_t, int64_t>>::type Index;
+  Index places;
+  for (int i = 0; i < lanes; ++i) places[i] = 2 * i + (2 * i < lanes ? 0 : 1);
+  return __builtin_shuffle(load(from), load(from + lanes - 1), places);
 }
 
 /// Every second element; those between are read where they lie between two that are wanted.

@@ -42,8 +42,8 @@ inline void copy_pairs(const bfloat16* from, const bfloat16* next, int64_t step,
 }
 
 inline void pad_pairs(const SourceRows<bfloat16>& rows, const bfloat16* next, Bfloat16Pair* to) {
-  if (rows.step == 1)
-    pad_by_vectors(rows, to, [&](int64_t count, int64_t lane) {
+  if (rows.step == 1) {
+    const auto read = [&](int64_t count, int64_t lane) {
       const auto mask = static_cast<__mmask16>(((1u << count) - 1) << lane);
       const auto spread = [mask](const bfloat16* from) {
         return spread_halves((HalfVector)_mm256_maskz_loadu_epi16(mask, from));
@@ -52,11 +52,13 @@ inline void pad_pairs(const SourceRows<bfloat16>& rows, const bfloat16* next, Bf
         const Vector<Bfloat16Pair> low = spread(data + place);
         return next ? low | spread(next + place) << 16 : low;
       };
-    });
-  else
+    };
+    pad_by_vectors(rows, to, read, read(kPairLanes, 0));
+  } else {
     pad_by_elements(rows, to, [&](int64_t place, Bfloat16Pair* row) {
       copy_pairs(rows.data + place, next ? next + place : nullptr, rows.step, rows.count, row);
     });
+  }
 }
 
 /// Filters whose taps follow each other in memory: elements of one output, a vector at a time, lie

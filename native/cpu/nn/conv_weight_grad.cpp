@@ -12,6 +12,7 @@
 #include "cpu/nn/conv_picked.h"
 #include "cpu/nn/conv_pixels.h"
 #include "cpu/nn/conv_types.h"
+#include "cpu/nn/planes.h"
 #include "cpu/nn/unfolding.h"
 #include "cpu/nn/winograd.h"
 
@@ -276,6 +277,7 @@ void conv2d_weight_grad(const Tensor& result, const Tensor& grad, const Tensor& 
           return unfolded_weight_grad<T>(geometry, g.data<T>(), x.data<T>(), out.data<T>());
         if constexpr (std::is_same_v<T, float>)
           if (try_winograd(geometry, out, g, x)) return;
+        if (try_planes_weight_grad<T>(geometry, g.data<T>(), x.data<T>(), out.data<T>())) return;
         run<T>(geometry, out, g, x);
       },
       grad, input);

@@ -88,8 +88,10 @@ void cut(Plan<T>& plan, int64_t halo_rows) {
   if ((plan.by_panels || plan.by_lanes) && plan.item_rows == task.rows && task.layers == 1) {
     // Small images share panels, which would be half empty, or what is packed of filters.
     const int64_t bytes = (task.rows + halo_rows) * row_bytes;
-    const int64_t most = std::min(kBlockPositions / (task.rows * task.columns),
-                                  kImagesBytes / std::max<int64_t>(bytes, 1));
+    // Patches of what is read in place are copied once, as they would be of one image.
+    const int64_t near =
+        plan.in_place && plan.by_panels ? task.batch : kImagesBytes / std::max<int64_t>(bytes, 1);
+    const int64_t most = std::min(kBlockPositions / (task.rows * task.columns), near);
     const int64_t shared = share(task.batch, std::max<int64_t>(num_threads() / task.groups, 1));
     plan.images = std::clamp<int64_t>(most, 1, std::max<int64_t>(shared, 1));
   }

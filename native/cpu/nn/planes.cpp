@@ -19,36 +19,58 @@ const PlaneKernels<T>& best_kernels() {
   return best;
 }
 
+/// A plane inside its border, as filters read it.
+struct PaddedPlane {
+  int64_t height, pitch;
+  template <class T>
+  PaddedPlane(const ConvGeometry& geometry, const PlaneKernels<T>& kernels) {
+    const auto& [rows, columns] = geometry.axes;
+    const int64_t covered = std::max(columns.covered(), columns.input + columns.padding);
+    pitch = (covered + 1) / 2 * 2 + 2 * kernels.lanes;  // two halves
+    height = std::max(rows.covered(), rows.input + rows.padding);
+  }
+  /// Zeros for it, in which vectors may reach past the last row.
+  template <class T>
+  T* zeros(const PlaneKernels<T>& kernels) const {
+    const int64_t size = height * pitch + 10 * kernels.lanes;
+    T* const padded = scratch<T>(0, static_cast<size_t>(size));
+    std::fill_n(padded, size, T(0));
+    return padded;
+  }
+};
+
+/// Whether planes of T are filtered here.
+template <class T>
+bool takes_planes(const ConvGeometry& geometry) {
+  const auto& [rows, columns] = geometry.axes;
+  if (geometry.in_channels != 1 || std::max(rows.stride, columns.stride) > 2) return false;
+  if (std::min(rows.padding, columns.padding) < 0) return false;
+  const PaddedPlane plane(geometry, best_kernels<T>());
+  return plane.height * plane.pitch * static_cast<int64_t>(sizeof(T)) <= kMostBytes;
+}
+
 /// `source`: the first plane.
 template <class T>
 bool filter_planes(const ConvGeometry& geometry, const PlaneSource<T>& source, const T* weight,
                    const T* bias, T* result) {
-  const auto& [rows, columns] = geometry.axes;
-  if (geometry.in_channels != 1 || std::max(rows.stride, columns.stride) > 2) return false;
-  if (std::min(rows.padding, columns.padding) < 0) return false;
+  if (!takes_planes<T>(geometry)) return false;
   const PlaneKernels<T>& kernels = best_kernels<T>();
-  const int64_t covered = std::max(columns.covered(), columns.input + columns.padding);
-  const int64_t pitch = (covered + 1) / 2 * 2 + 2 * kernels.lanes;  // two halves
-  const int64_t height = std::max(rows.covered(), rows.input + rows.padding);
-  if (height * pitch * static_cast<int64_t>(sizeof(T)) > kMostBytes) return false;
+  const PaddedPlane plane_size(geometry, kernels);
   const int64_t outputs = geometry.out_channels, kernel = geometry.kernel_size();
   const int64_t work = geometry.output_plane() * kernel * outputs;
   parallel_for(0, geometry.batch * geometry.groups,
                std::max<int64_t>(1, kThreadWork / std::max<int64_t>(work, 1)),
                [&](int64_t begin, int64_t end) {
-                 // Vectors reach past the last row.
-                 const int64_t size = height * pitch + 10 * kernels.lanes;
-                 T* const padded = scratch<T>(0, static_cast<size_t>(size));
-                 std::fill_n(padded, size, T(0));
+                 T* const padded = plane_size.zeros(kernels);
                  for (int64_t plane = begin; plane < end; ++plane) {
                    check_interrupt();
                    PlaneSource<T> one = source;
                    one.data += plane * source.height * source.width;
-                   kernels.pad(geometry, one, pitch, padded);
+                   kernels.pad(geometry, one, plane_size.pitch, padded);
                    const int64_t group = plane % geometry.groups;
                    for (int64_t k = 0; k < outputs; ++k) {
                      const int64_t filter = group * outputs + k;
-                     kernels.filter({geometry, padded, pitch, weight + filter * kernel,
+                     kernels.filter({geometry, padded, plane_size.pitch, weight + filter * kernel,
                                      bias ? bias[filter] : T(0),
                                      result + (plane * outputs + k) * geometry.output_plane()});
                    }
@@ -91,6 +113,38 @@ bool try_planes_grad(const ConvGeometry& geometry, const T* grad, const T* weigh
       {geometry.batch, geometry.groups, geometry.in_channels, 1, {turned(rows), turned(columns)}},
       {grad, rows.output, columns.output, rows.stride, columns.stride}, filters, nullptr, result);
 }
+
+template <class T>
+bool try_planes_weight_grad(const ConvGeometry& geometry, const T* grad, const T* input,
+                            T* result) {
+  if (geometry.out_channels != 1 || geometry.groups < num_threads() || !takes_planes<T>(geometry))
+    return false;
+  const auto& [rows, columns] = geometry.axes;
+  const PlaneKernels<T>& kernels = best_kernels<T>();
+  const PaddedPlane plane_size(geometry, kernels);
+  const int64_t kernel = geometry.kernel_size();
+  const int64_t work = geometry.batch * geometry.output_plane() * kernel;
+  parallel_for(
+      0, geometry.groups, std::max<int64_t>(1, kThreadWork / std::max<int64_t>(work, 1)),
+      [&](int64_t begin, int64_t end) {
+        T* const padded = plane_size.zeros(kernels);
+        std::fill(result + begin * kernel, result + end * kernel, T(0));
+        for (int64_t image = 0; image < geometry.batch; ++image)
+          for (int64_t group = begin; group < end; ++group) {
+            check_interrupt();
+            const int64_t plane = image * geometry.groups + group;
+            kernels.pad(geometry,
+                        {input + plane * geometry.input_plane(), rows.input, columns.input, 1, 1},
+                        plane_size.pitch, padded);
+            kernels.add_grad({geometry, padded, plane_size.pitch,
+                              grad + plane * geometry.output_plane(), result + group * kernel});
+          }
+      });
+  return true;
+}
+template bool try_planes_weight_grad(const ConvGeometry&, const float*, const float*, float*);
+template bool try_planes_weight_grad(const ConvGeometry&, const double*, const double*, double*);
+
 template bool try_planes_grad(const ConvGeometry&, const float*, const float*, float*);
 template bool try_planes_grad(const ConvGeometry&, const double*, const double*, double*);
 

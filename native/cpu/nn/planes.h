@@ -25,10 +25,21 @@ struct PlaneSource {
   int64_t height, width, row_step, column_step;
 };
 
+/// Adds to the gradient of one filter what comes of one plane of the source and of the result.
+template <class T>
+struct PlaneGrad {
+  const ConvGeometry& geometry;
+  const T* padded;  ///< as above
+  int64_t pitch;
+  const T* grad;  ///< of the result, dense
+  T* sums;        ///< [kernel rows, kernel columns]
+};
+
 template <class T>
 struct PlaneKernels {
   void (*pad)(const ConvGeometry& geometry, const PlaneSource<T>& source, int64_t pitch, T* padded);
   void (*filter)(const PlaneFilter<T>& call);
+  void (*add_grad)(const PlaneGrad<T>& call);
   int64_t lanes;
 };
 
@@ -44,5 +55,10 @@ bool try_planes(const ConvGeometry& geometry, const T* input, const T* weight, c
 /// its first.
 template <class T>
 bool try_planes_grad(const ConvGeometry& geometry, const T* grad, const T* weight, T* result);
+
+/// The gradient of the filters where groups have one channel on both sides, and there are groups
+/// for all threads.
+template <class T>
+bool try_planes_weight_grad(const ConvGeometry& geometry, const T* grad, const T* input, T* result);
 
 }  // namespace flambeau::cpu

@@ -188,11 +188,60 @@ void filter(const PlaneFilter<T>& call) {
   filter_rows<AnyFilter<T>>(call);
 }
 
+/// Where the rows of results under tap t, counted along the rows of the filter, begin to read.
+template <class T>
+int64_t place_of_tap(const PlaneGrad<T>& call, int64_t t) {
+  const auto& [rows, columns] = call.geometry.axes;
+  const int64_t column = t % columns.kernel * columns.dilation;
+  return t / columns.kernel * rows.dilation * call.pitch +
+         (columns.stride == 2 ? column % 2 * (call.pitch / 2) + column / 2 : column);
+}
+
+/// The products of `taps` taps from `first` on with the gradient, added up.
+template <class T, int taps>
+void add_taps(const PlaneGrad<T>& call, int64_t first) {
+  constexpr int64_t lanes = kLanes<T>;
+  const auto& [rows, columns] = call.geometry.axes;
+  const int64_t line_step = rows.stride * call.pitch, count = columns.output;
+  const int64_t whole = count / lanes * lanes;
+  const Mask<T> rest(std::max<int64_t>(1, count - whole));
+  const T *from[taps], *grad = call.grad;
+  for (int t = 0; t < taps; ++t) from[t] = call.padded + place_of_tap(call, first + t);
+  Vector<T> sum[taps] = {};
+  for (int64_t i = 0; i < rows.output; ++i, grad += count) {
+    const int64_t line = i * line_step;
+    for (int64_t j = 0; j < whole; j += lanes) {
+      const Vector<T> g = load(grad + j);
+#pragma GCC unroll 16
+      for (int t = 0; t < taps; ++t) sum[t] = multiply_add<T>(load(from[t] + line + j), g, sum[t]);
+    }
+    if (whole == count) continue;
+    const Vector<T> g = rest.load(grad + whole);
+#pragma GCC unroll 16
+    for (int t = 0; t < taps; ++t)
+      sum[t] = multiply_add<T>(rest.load(from[t] + line + whole), g, sum[t]);
+  }
+  for (int t = 0; t < taps; ++t) {
+    T total = sum[t][0];
+    for (int l = 1; l < lanes; ++l) total += sum[t][l];
+    call.sums[first + t] += total;
+  }
+}
+
+template <class T>
+void add_grad(const PlaneGrad<T>& call) {
+  const int64_t taps = call.geometry.kernel_size();
+  int64_t t = 0;
+  for (; t + 9 <= taps; t += 9) add_taps<T, 9>(call, t);
+  for (; t + 4 <= taps; t += 4) add_taps<T, 4>(call, t);
+  for (; t < taps; ++t) add_taps<T, 1>(call, t);
+}
+
 }  // namespace
 
 template <class T>
 const PlaneKernels<T>& plane_kernels() {
-  static constexpr PlaneKernels<T> kernels{&pad<T>, &filter<T>, kLanes<T>};
+  static constexpr PlaneKernels<T> kernels{&pad<T>, &filter<T>, &add_grad<T>, kLanes<T>};
   return kernels;
 }
 template const PlaneKernels<float>& plane_kernels();
