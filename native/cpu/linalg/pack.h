@@ -72,10 +72,13 @@ void pack_lines(const T* source, int64_t line, int64_t step, int64_t count, int6
             ahead < depth ? source + i * line + ahead : source + (i + lanes) * line + ahead - depth;
         Vector<T> square[lanes];
         for (int64_t r = 0; r < lanes; ++r) square[r] = Vector<T>{};
-        for (int64_t r = 0; r < group; ++r) {
-          __builtin_prefetch(next + r * line, 0, 3);
-          square[r] = mask.load(source + (i + r) * line + p);
-        }
+        const T* const from = source + i * line + p;
+        for (int64_t r = 0; r < group; ++r) __builtin_prefetch(next + r * line, 0, 3);
+        // Masked loads are slower on some processors.
+        if (columns == lanes)
+          for (int64_t r = 0; r < group; ++r) square[r] = load(from + r * line);
+        else
+          for (int64_t r = 0; r < group; ++r) square[r] = mask.load(from + r * line);
         transpose_square<T>(square);
         for (int64_t q = 0; q < columns; ++q) {
           const int64_t place = (p + q) * width + i;

@@ -53,9 +53,14 @@ class PatchColumns {
   /// The next `count` positions of `run`, of whose first `done` are behind.
   PatchColumns(const ConvRun*& run, int64_t& done, int64_t count) {
     int64_t pieces = 0;
+    is_run_ = count == kWidth && run->count - done >= kWidth;
     for (int64_t column = 0; column < count;) {
       const int64_t lane = column % kLine;
       const int64_t length = std::min({kLine - lane, count - column, run->count - done});
+      // What lies before the end of a cache line is near where the columns before these were read.
+      const int64_t end = run->place + done + length - 1;
+      const bool is_near = column > 0 && done > 0 && end - asks_[asked_ - 1] < kCacheLine;
+      asks_[is_near ? asked_ - 1 : asked_++] = end;
       pieces_[pieces++] = {run->place + done - lane, PatchReader<T>(length, lane)};
       column += length;
       ends_[(column - 1) / kLine] = pieces;
@@ -69,6 +74,8 @@ class PatchColumns {
 
   /// packed[step * kWidth + column]; columns behind the last are 0.
   void pack(const T* source, const int64_t* offsets, int64_t depth, Packed* packed) const {
+    if constexpr (kSteps == 1)
+      if (is_run_) return pack_run(source + pieces_[0].place, offsets, depth, packed);
     const int64_t first = ends_[0], second = ends_[1] - ends_[0];
     if (first > kMost || second > kMost) return pack_pieces(source, offsets, depth, packed);
     constexpr auto table = unrolled(std::make_integer_sequence<int, kMost*(kMost + 1)>());
@@ -78,13 +85,13 @@ class PatchColumns {
 
   /// Asks for what `pack` would read, to be near when it does.
   void prefetch(const T* source, const int64_t* offsets, int64_t depth) const {
-    for (int64_t p = 0; p < depth; ++p)
-      for (int64_t i = 0; i < ends_[kTileVectors - 1]; ++i)
-        __builtin_prefetch(source + pieces_[i].place + offsets[p], 0, 2);
+    for (int64_t i = 0; i < asked_; ++i)
+      for (int64_t p = 0; p < depth; ++p) __builtin_prefetch(source + asks_[i] + offsets[p], 0, 2);
   }
 
  private:
   static_assert(kTileVectors == 2);
+  static constexpr int64_t kCacheLine = 64 / static_cast<int64_t>(sizeof(T));
   static constexpr int kMost = 3;  // pieces of a vector whose masks stay in registers
   static constexpr int64_t kSteps = PatchReader<T>::kSteps;
   struct Piece {
@@ -114,6 +121,12 @@ class PatchColumns {
     }
   }
 
+  /// Without masks, which are slower on some processors.
+  static void pack_run(const T* source, const int64_t* offsets, int64_t depth, Packed* packed) {
+    for (int64_t p = 0; p < depth; ++p, packed += kWidth)
+      for (int64_t j = 0; j < kWidth; j += kLine) store(packed + j, load(source + offsets[p] + j));
+  }
+
   void pack_pieces(const T* source, const int64_t* offsets, int64_t depth, Packed* packed) const {
     for (int64_t p = 0; p < depth; p += kSteps) {
       int64_t i = 0;
@@ -129,6 +142,8 @@ class PatchColumns {
   }
 
   Piece pieces_[kWidth];
+  int64_t asks_[kWidth], asked_ = 0;  // places that are asked for
+  bool is_run_;                 // whether the columns follow each other, a whole panel of them
   int64_t ends_[kTileVectors];  // of the pieces of each vector
 };
 

@@ -25,7 +25,8 @@ constexpr int64_t kCopied = 2;               // a copy for all threads is read f
 constexpr int64_t kPanelsOfThread = 4;       // leave none idle for long
 constexpr int64_t kFewChannels = 24;         // and taps pay for no transforms beside wide tiles
 constexpr int64_t kFewTaps = 9;
-constexpr int64_t kGap = 8;  // of so many positions one may be none of the result
+constexpr int64_t kGapOfPanels = 16;  // of so many positions one may be empty
+constexpr int64_t kGap = 8;           // of so many positions one may be none of the result
 
 /// A task is some rows of an image, or several images; it is computed in blocks of rows.
 template <class T>
@@ -66,9 +67,17 @@ bool has_whole_rows(const Correlation<T>& task) {
   return task.column_step == 1 && task.row_step == task.columns;
 }
 
+/// Whether one image nearly fills its panels, and sums are written where the result is.
+template <class T>
+bool fills_panels(const Correlation<T>& task, int64_t width) {
+  const int64_t area = task.rows * task.columns, panels = (area + width - 1) / width;
+  return std::is_same_v<T, ConvSum<T>> && has_whole_rows(task) &&
+         (panels * width - area) * kGapOfPanels < area;
+}
+
 /// How many rows of how many images a task takes.
 template <class T>
-void cut(Plan<T>& plan, int64_t halo_rows) {
+void cut(Plan<T>& plan, int64_t halo_rows, int64_t panel_lanes) {
   const Correlation<T>& task = plan.task;
   const PaddedPlanes& planes = task.planes;
   const int64_t row_bytes =
@@ -85,7 +94,8 @@ void cut(Plan<T>& plan, int64_t halo_rows) {
   const int64_t spare = num_threads() / std::max<int64_t>(task.batch * task.groups, 1);
   if (spare > 1) plan.item_rows = std::min(plan.item_rows, share(task.rows, spare));
   plan.block_rows = fitting(plan.item_rows);
-  if ((plan.by_panels || plan.by_lanes) && plan.item_rows == task.rows && task.layers == 1) {
+  if ((plan.by_panels || plan.by_lanes) && plan.item_rows == task.rows && task.layers == 1 &&
+      !(plan.by_panels && fills_panels<T>(task, panel_lanes))) {
     // Small images share panels, which would be half empty, or what is packed of filters.
     const int64_t bytes = (task.rows + halo_rows) * row_bytes;
     // Patches of what is read in place are copied once, as they would be of one image.
@@ -165,7 +175,7 @@ Plan<T> make_plan(Correlation<T>&& given, const ConvKernels<T>& kernels) {
   plan.by_panels = plan.depth > 0 && !plan.by_lanes && !plan.by_wide &&
                    (std::is_same_v<T, bfloat16> || task.weights.outputs > kernels.panel_rows);
   plan.pitch = plan.by_panels || plan.by_lanes ? task.columns : planes.pitch;
-  cut(plan, halo_rows);
+  cut(plan, halo_rows, kernels.panel_lanes);
   if (!plan.in_place) planes.height = plan.item_rows + halo_rows;
   plan.direct = std::is_same_v<T, ConvSum<T>> && plan.depth > 0 && plan.images == 1 &&
                 plan.pitch == task.columns && has_whole_rows(task);
