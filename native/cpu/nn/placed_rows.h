@@ -40,22 +40,25 @@ struct PlacedSums {
 };
 
 /// Adds to them the products at `positions` places, some at a time, whose lines of a tile's outputs
-/// from k on are what pack(first, count, k, panel) makes.
+/// from k on are what pack(first, count, k, panel) makes. What a few taps meet stays in L1, while
+/// they are taken to all outputs.
 template <class T, class Pack>
 void add_placed_products(const PlacedSums<T>& to, int64_t positions, const int64_t* places,
                          const Pack& pack) {
-  constexpr int64_t width = kTileColumns<T>, most = 256;
-  T* const panel = scratch<T>(3, static_cast<size_t>(width * most));
+  constexpr int64_t width = kTileColumns<T>, most = 256, few = 24;
+  static_assert(few % kTileRows == 0);
+  const int64_t outputs = to.outputs, panels = (outputs + width - 1) / width;
+  T* const packed = scratch<T>(3, static_cast<size_t>(panels * width * most));
   for (int64_t first = 0; first < positions; first += most) {
     const int64_t count = std::min(most, positions - first);
-    for (int64_t k = 0; k < to.outputs; k += width) {
-      pack(first, count, k, panel);
-      for (int64_t i = 0; i < to.taps; i += kTileRows)
-        run_tile(std::min<int64_t>(kTileRows, to.taps - i), std::min(width, to.outputs - k), count,
-                 PlacedRows<T>{to.source, to.offsets + i, places + first},
-                 SteppedLines<T>{panel, width},
-                 Epilogue<T>{to.sums + i * to.outputs + k, to.outputs, T(1), T(1), nullptr});
-    }
+    for (int64_t k = 0; k < outputs; k += width) pack(first, count, k, packed + k * count);
+    for (int64_t begin = 0; begin < to.taps; begin += few)
+      for (int64_t k = 0; k < outputs; k += width)
+        for (int64_t i = begin; i < std::min(begin + few, to.taps); i += kTileRows)
+          run_tile(std::min<int64_t>(kTileRows, to.taps - i), std::min(width, outputs - k), count,
+                   PlacedRows<T>{to.source, to.offsets + i, places + first},
+                   SteppedLines<T>{packed + k * count, width},
+                   Epilogue<T>{to.sums + i * outputs + k, outputs, T(1), T(1), nullptr});
   }
 }
 
