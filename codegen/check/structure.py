@@ -19,9 +19,11 @@ from flambeau.codegen.formula import nodes
 from flambeau.codegen.formula.simplify import simplify
 from flambeau.codegen.model.entries import Base, Kind, Operator
 from flambeau.codegen.model.facts import (
+    WRITTEN,
     differentiable_arguments,
     differentiable_results,
     gradient_names,
+    written_argument,
 )
 from flambeau.codegen.read.gradients import automatic_formula, has_expressions
 from flambeau.codegen.read.loader import Partial
@@ -133,13 +135,19 @@ def _is_its_function(operator: Operator) -> bool:
 
 
 def _check_gradient_names(report: Report) -> None:
-    """An argument called like a gradient would make every formula ambiguous."""
+    """An argument called like a gradient, or what is written, would make formulas ambiguous."""
     operator = report.operator
-    names = gradient_names(operator.signature, operator.dtypes).values()
+    if operator.derivative is None:
+        return
+    gradients = gradient_names(operator.signature, operator.dtypes).values()
+    writes = written_argument(operator.signature) is not None
     for argument in operator.signature.arguments:
-        if argument.name in names and operator.derivative is not None:
+        if argument.name in gradients:
             message = f"the argument '{argument.name}' is called like the gradient"
             report.at(argument.span, message, f"call it '{argument.name}_output'")
+        elif writes and argument.name == WRITTEN:
+            message = f"the argument '{WRITTEN}' is called like what derivatives read of the result"
+            report.at(argument.span, message, "give it another name")
 
 
 def _check_lets(report: Report) -> None:

@@ -20,8 +20,7 @@ void over_batch(int64_t batch, int64_t m, int64_t n, int64_t k, const Body& body
 /// c = a @ b for all matrices of two stacks.
 template <class T>
 void multiply_stacks(const SmallProducts<T>& all) {
-  const auto& [count, m, n, k, a, b, c] = all;
-  over_batch(count, m, n, k, [&](int64_t begin, int64_t end) {
+  over_batch(all.count, all.m, all.n, all.k, [&](int64_t begin, int64_t end) {
     SmallProducts<T> some = all;
     some.count = end - begin;
     some.a = all.a.from(begin);
