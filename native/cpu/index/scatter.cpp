@@ -1,3 +1,6 @@
+#include <algorithm>
+#include <cstdlib>
+
 #include "cpu/blocks.h"
 #include "cpu/dtype_switch.h"
 #include "cpu/walk.h"
@@ -37,8 +40,29 @@ Shape strides_or_zeros(const Tensor& tensor, int64_t rank, int64_t zero_dim) {
   return strides;
 }
 
-/// write(destination, source) for every place of `index`, in row-major order along `dim`, so that
-/// the outcome does not depend on the number of threads: they share out another dim.
+/// The same in another order of dims.
+Shape ordered(const Shape& values, const Shape& order) {
+  Shape result = values;
+  for (size_t i = 0; i < order.size(); ++i) result[i] = values[static_cast<size_t>(order[i])];
+  return result;
+}
+
+/// The dims in an order in which neighbours in memory follow each other.
+Shape order_of(const Shape& to, const Shape& index, const Shape& from) {
+  Shape order = to;
+  for (size_t d = 0; d < order.size(); ++d) order[d] = static_cast<int64_t>(d);
+  const auto apart = [&](int64_t dim) {
+    const auto d = static_cast<size_t>(dim);
+    return std::abs(to[d]) + std::abs(index[d]) + std::abs(from[d]);
+  };
+  std::sort(order.begin(), order.end(), [&](int64_t a, int64_t b) {
+    return apart(a) != apart(b) ? apart(a) > apart(b) : a < b;
+  });
+  return order;
+}
+
+/// write(destination, source) for every place of `index`, in order along `dim`, so that the outcome
+/// does not depend on the number of threads, which share out another dim, nor on how memory lies.
 template <class T, class Write>
 void scatter_with(const Tensor& self, Dim dim, const Tensor& given_index, const T* source,
                   const Tensor* src, const char* op, const Write& write) {
@@ -50,6 +74,9 @@ void scatter_with(const Tensor& self, Dim dim, const Tensor& given_index, const 
   const Shape to = strides_or_zeros(self, index.dim(), dim);
   const Shape from =
       src ? strides_or_zeros(*src, index.dim(), -1) : Shape(static_cast<size_t>(index.dim()), 0);
+  Shape reached = to;
+  if (!reached.empty()) reached[static_cast<size_t>(static_cast<int64_t>(dim))] = stride;
+  const Shape order = order_of(reached, index.strides(), from);
   int64_t split = -1;
   for (int64_t d = 0; d < index.dim(); ++d) {
     if (d != dim && (split < 0 || index.size(d) > index.size(split))) split = d;
@@ -64,7 +91,8 @@ void scatter_with(const Tensor& self, Dim dim, const Tensor& given_index, const 
       starts[1] = begin * index.strides()[s];
       starts[2] = begin * from[s];
     }
-    const Rows<3> rows(sizes, {IntList(to), IntList(index.strides()), IntList(from)});
+    const Shape in[] = {ordered(to, order), ordered(index.strides(), order), ordered(from, order)};
+    const Rows<3> rows(ordered(sizes, order), {IntList(in[0]), IntList(in[1]), IntList(in[2])});
     T* const out = self.data<T>() + starts[0];
     const int64_t* const places = index.data<int64_t>() + starts[1];
     const T* const values = source + starts[2];
@@ -77,6 +105,13 @@ void scatter_with(const Tensor& self, Dim dim, const Tensor& given_index, const 
       if (out_step == 0 && step == 1 && from_step == 1 && stride == 1) {
         return for_indices(place, 1, length, size, dim, op,
                            [&](int64_t i, int64_t to) { write(row[to], from_row[i]); });
+      }
+      if (step == 0 && out_step == 1 && from_step == 1) {
+        // A slice that goes to one place as a whole.
+        return for_indices(place, 1, 1, size, dim, op, [&](int64_t, int64_t to) {
+          T* const target = row + to * stride;
+          for (int64_t i = 0; i < length; ++i) write(target[i], from_row[i]);
+        });
       }
       for_indices(place, step, length, size, dim, op, [&](int64_t i, int64_t to) {
         write(row[i * out_step + to * stride], from_row[i * from_step]);
