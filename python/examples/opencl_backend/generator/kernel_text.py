@@ -142,9 +142,10 @@ def _kernel_lines(
     names = [kernel.outputs[i].name for i in order]
     code = emit_scalar([formulas[i] for i in order], symbols, bind_results=names, dialect=written)
     operands = [*kernel.outputs, *kernel.inputs]
-    parameters = ["const long count", *(f"OPERAND_{i}" for i in range(len(operands)))]
+    # The kernel's own names end in "_": formulas call their operands as they like.
+    parameters = ["const long count_", *(f"OPERAND_{i}" for i in range(len(operands)))]
     if kernel.random:
-        parameters += ["const ulong seed", "const ulong first"]
+        parameters += ["const ulong seed_", "const ulong first_"]
     for argument in kernel.parameters:
         if argument.type.base not in _PARAMETERS:
             if argument.type.base is Base.STR:
@@ -155,14 +156,14 @@ def _kernel_lines(
         spelled = _PARAMETERS[argument.type.base][0]
         parameters.append(f"const {spelled} {cpp_name(argument.name)}")
     lines = [f"kernel void map_{kernel.name}({', '.join(parameters)} LAYOUT) {{"]
-    lines += ["  const long index = get_global_id(0);", "  if (index >= count) return;", "  PLACES"]
+    lines += ["  if ((long)get_global_id(0) >= count_) return;", "  PLACES"]
     for i, operand in enumerate(operands):
         is_read = i >= len(kernel.outputs) or operand.name in kernel.in_out
         if is_read:
             spelled = written.spell(cpp.element_type(operand).value)
             lines.append(f"  const {spelled} {cpp_name(operand.name)} = LOAD_{i};")
     lines += [
-        f"  const R {name}_{i} = {name}(R, seed, first, index, {i});"
+        f"  const R {name}_{i} = {name}(R, seed_, first_, get_global_id(0), {i});"
         for i, name in enumerate(code.draws)
     ]
     lines += [f"  {line}" for line in (*code.hoisted, *code.statements)]

@@ -40,8 +40,8 @@ std::string operands_text(const Iterator& iter, bool dense) {
       text += define("LOAD", i, " ((" + type + ")number" + number + ")");
       continue;
     }
-    const std::string place =
-        dense ? "index * " + std::to_string(size_of(iter.dtype(i))) : "places[" + number + "]";
+    const std::string place = dense ? "get_global_id(0) * " + std::to_string(size_of(iter.dtype(i)))
+                                    : "places_[" + number + "]";
     const std::string at = "operand" + number + " + " + place;
     text += define("OPERAND", i, " global char* operand" + number);
     text += define("LOAD", i, " load_" + dtype + "(" + at + ")");
@@ -54,11 +54,11 @@ std::string operands_text(const Iterator& iter, bool dense) {
   const std::string rank = std::to_string(iter.rank()), operands = std::to_string(count);
   text += "typedef struct { long extents[" + rank + "], strides[" + operands + "][" + rank +
           "]; } Layout;\n#define LAYOUT , const Layout layout\n";
-  text += "#define PLACES long places[" + operands +
-          "] = {0}; { long rest = index; for (int d = 0; d < " + rank +
+  text += "#define PLACES long places_[" + operands +
+          "] = {0}; { long rest = get_global_id(0); for (int d = 0; d < " + rank +
           "; ++d) { const long at = d + 1 < " + rank +
           " ? rest % layout.extents[d] : rest; rest /= layout.extents[d]; for (int i = 0; i < " +
-          operands + "; ++i) places[i] += at * layout.strides[i][d]; } }\n";
+          operands + "; ++i) places_[i] += at * layout.strides[i][d]; } }\n";
   return text;
 }
 
