@@ -228,11 +228,12 @@ def _skip(
     """An early return where there is nothing to compute."""
     results = operator.signature.visible_results
     statements, result = translator.evaluated(value, names, results)
-    return [
-        f"if ({translator.condition(condition, names)}) {{",
-        *(f"  {line}" for line in [*statements, f"return {result};"]),
-        "}",
-    ]
+    return _where(translator.condition(condition, names), [*statements, f"return {result};"])
+
+
+def _where(condition: str, lines: Sequence[str]) -> list[str]:
+    """Lines for where a condition holds."""
+    return [f"if ({condition}) {{", *(f"  {line}" for line in lines), "}"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -328,10 +329,7 @@ class Forms:
         names = argument_names(operator)
         lines = casting_lines(operator)
         if self._is_composite:
-            if not operator.internal:
-                lines += dtype_checks(operator, self.declarations)
-            lines += check_arguments(operator, names)
-            lines += constraint_checks(operator, self.translator, names)
+            lines += self._composite_checks(names)
             return [*self._begun(""), *lines, *_body(operator, self.translator, names)]
         for condition, value in operator.skip_when:
             lines += _skip(operator, self.translator, names, condition, value)
@@ -347,7 +345,8 @@ class Forms:
         names = argument_names(operator)
         lines = []
         for condition, value in operator.skip_when:
-            lines += self._where(condition, self._written_over(value, names), names)
+            code = self.translator.condition(condition, names)
+            lines += _where(code, self._written_over(value, names))
         if self._is_composite:
             return [*self._begun("_"), *lines, *self._body_in_place(names)]
         return self._call("call_inplace", [*self._begun("_"), *lines] if lines else [])
@@ -359,9 +358,14 @@ class Forms:
         lines = self._written_over(operator.body, names)
         if lines == [self._overwriting()]:
             return lines
-        checks = [] if operator.internal else dtype_checks(operator, self.declarations)
-        checks += check_arguments(operator, names)
-        return [*checks, *constraint_checks(operator, self.translator, names), *lines]
+        return [*self._composite_checks(names), *lines]
+
+    def _composite_checks(self, names: Names) -> list[str]:
+        """What is checked before the body; helpers get dtypes that their callers know."""
+        operator = self.operator
+        lines = [] if operator.internal else dtype_checks(operator, self.declarations)
+        lines += check_arguments(operator, names)
+        return [*lines, *constraint_checks(operator, self.translator, names)]
 
     def _written_over(self, value: Expression, names: Names) -> list[str]:
         """Lines that write the value of a formula over the first argument and return that: calls in
@@ -389,11 +393,6 @@ class Forms:
         )
         return [*statements, f"static_cast<void>({call});", f"return {first};"]
 
-    def _where(self, condition: Expression, lines: Sequence[str], names: Names) -> list[str]:
-        """Lines that return something where a condition holds."""
-        code = self.translator.condition(condition, names)
-        return [f"if ({code}) {{", *(f"  {line}" for line in lines), "}"]
-
     def _overwriting(self) -> str:
         """By the operator's own function, whatever that computes."""
         operator = self.operator
@@ -415,9 +414,8 @@ class Forms:
             statements, result = self.translator.evaluated(
                 value, names, operator.signature.visible_results
             )
-            lines.append(f"if ({self.translator.condition(condition, names)}) {{")
-            lines += [f"  {line}" for line in self._written_out(statements, result)]
-            lines.append("}")
+            code = self.translator.condition(condition, names)
+            lines += _where(code, self._written_out(statements, result))
         taken = [*self._profiled(), f"if (profiled_.may_be_taken()) {whole}"]
         before = [*taken, *lines] if lines else []
         return self._call("call_out", before, f"ops::{operator.identifier}", first="out")
