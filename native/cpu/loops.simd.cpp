@@ -23,6 +23,9 @@ constexpr int64_t kLargeArea = 8 * kChunk;  // which the end of its last chunk d
 constexpr int64_t kShortestRow = 32;
 /// Rows that may be shared out as wholes.
 constexpr int64_t kManyRows = 64;
+/// Elements of a short row that a buffer repeats: a longer buffer would lie, in its last bits of
+/// address, where outputs lie, and reads of it would wait for their writes.
+constexpr int64_t kRepeatedRow = 128;
 /// Rows of a tile: two cache lines of 4-byte elements.
 constexpr int64_t kTileRows = 32;
 constexpr int kMaxData = Iterator::kMaxOperands + 4;
@@ -137,10 +140,19 @@ class Walk {
     has_long_rows_ = start_.rank > 0 && start_.extent[0] >= kLongRow;
     if (has_long_rows_) chunk_ = part_of_row(chunk_);
     // Chunks of whole rows begin at one place of a cycle, whose buffer serves all of them.
+    carries_on_ = plan.draw_count == 0;
+    bool has_cycles = false;
     for (int i = 0; i < plan.operand_count; ++i) {
+      const bool in_place =
+          access_[i] == Access::dense && plan.operands[i].conversion == Conversion::none;
+      carries_on_ &= in_place || access_[i] == Access::cycle || access_[i] == Access::repeated;
       if (access_[i] != Access::cycle) continue;
-      chunk_ = chunk_ / start_.extent[0] * start_.extent[0];
+      has_cycles = true;
       in_areas_ |= cycles_in_areas(i);
+    }
+    if (has_cycles) {
+      if (carries_on_) chunk_ = std::max(std::min(chunk_, kRepeatedRow), start_.extent[0]);
+      chunk_ = chunk_ / start_.extent[0] * start_.extent[0];
     }
     if (!plan.indexed && plan.draw_count == 0 && start_.rank >= 2 && start_.extent[0] >= 32 &&
         start_.extent[1] >= kTileRows / 2) {
@@ -244,9 +256,7 @@ class Walk {
       int64_t count = std::min(chunk_, end - begin);
       const int64_t row = position.row_left();
       if (has_long_rows_) count = std::min(count, row);
-      if (in_areas_)
-        count =
-            std::min(count, row + (start_.extent[1] - 1 - position.index[1]) * start_.extent[0]);
+      if (in_areas_) count = std::min(count, area_left(position));
       const bool one_row = count <= row;
       bool buffered[kMaxData];
       for (int i = 0; i < plan_.operand_count; ++i) {
@@ -296,12 +306,17 @@ class Walk {
         data[slot] = fill_draw(buffers[slot], plan_.draws[d], stream_, static_cast<uint32_t>(d),
                                begin, count);
       }
-      call(data, begin, count);
+      const int64_t chunks = carries_on_ ? chunks_alike(position, count, end - begin) : 1;
+      for (int64_t chunk = 0; chunk < chunks; ++chunk) {
+        call(data, begin + chunk * count, count);
+        for (int i = 0; i < plan_.operand_count; ++i)
+          if (access_[i] == Access::dense) data[i] += count * plan_.operands[i].bytes;
+      }
       for (int i = 0; i < plan_.operand_count; ++i) {
         if (plan_.operands[i].written && buffered[i]) store(i, buffers[i], position, begin, count);
       }
-      begin += count;
-      position.advance(count);
+      begin += chunks * count;
+      position.advance(chunks * count);
     }
   }
 
@@ -359,6 +374,16 @@ class Walk {
     if (!needs_buffer) return length;
     const int64_t parts = (length + most - 1) / most;
     return std::min(most, ((length + parts - 1) / parts + kVector - 1) / kVector * kVector);
+  }
+
+  /// Elements of the two innermost dims from a position on.
+  int64_t area_left(const Position& position) const {
+    return position.row_left() + (start_.extent[1] - 1 - position.index[1]) * start_.extent[0];
+  }
+  /// How many chunks from a position on, of at most `left` elements, read the same buffers.
+  int64_t chunks_alike(const Position& position, int64_t count, int64_t left) const {
+    if (count % start_.extent[0] != 0) return 1;
+    return (in_areas_ ? std::min(left, area_left(position)) : left) / count;
   }
 
   /// Elements until a place where vectors written one after the other do not cross cache lines, or
@@ -474,6 +499,7 @@ class Walk {
   unsigned repeated_;
   bool has_long_rows_, has_tiles_ = false, has_plain_rows_ = false;
   bool in_areas_ = false;  // chunks end where the two innermost dims do
+  bool carries_on_;        // what a buffer holds serves the next chunk too, all else is in place
 };
 
 }  // namespace

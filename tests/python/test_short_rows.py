@@ -56,3 +56,13 @@ def test_a_row_repeats_in_several_dims(length: int) -> None:
     angles = flambeau.from_numpy(row).expand(500, length)
     found = flambeau.hypot(angles, flambeau.from_numpy(x[:4, :5]).reshape(-1, length)[:1]).numpy()
     assert (found == found[:1]).all()
+
+
+@pytest.mark.parametrize("channels", [5, 64, 130, 255])
+def test_a_row_repeats_in_each_image(channels: int) -> None:
+    """Of channels-last images: chunks end where images do."""
+    x, row = numbers("float32", 4, 53, 41, channels), numbers("float32", 4, 1, 1, channels)
+    images, scales = (flambeau.from_numpy(a.copy()).permute(0, 3, 1, 2) for a in (x, row))
+    np.testing.assert_array_equal((images * scales).permute(0, 2, 3, 1).numpy(), x * row)
+    images *= scales
+    np.testing.assert_array_equal(images.permute(0, 2, 3, 1).numpy(), x * row)

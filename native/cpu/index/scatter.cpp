@@ -61,41 +61,77 @@ Shape order_of(const Shape& to, const Shape& index, const Shape& from) {
   return order;
 }
 
+/// How the elements of a scatter lie: those written to but for their place along the dim, the
+/// indices, and the source; and the dim that threads share out.
+struct Layout {
+  int64_t size, stride;  ///< of the dim that the indices are of
+  Shape sizes, to, places, from;
+  Shape order;  ///< of dims, as they lie in memory
+  int64_t split = -1;
+
+  Layout(const Tensor& self, Dim dim, const Tensor& index, const Tensor* src)
+      : size(size_of_dim(self, dim)),
+        stride(self.dim() == 0 ? 0 : self.stride(dim)),
+        sizes(index.sizes()),
+        to(strides_or_zeros(self, index.dim(), dim)),
+        places(index.strides()),
+        from(src ? strides_or_zeros(*src, index.dim(), -1)
+                 : Shape(static_cast<size_t>(index.dim()), 0)) {
+    Shape reached = to;
+    if (!reached.empty()) reached[static_cast<size_t>(static_cast<int64_t>(dim))] = stride;
+    order = order_of(reached, places, from);
+    for (int64_t d = 0; d < index.dim(); ++d)
+      if (d != dim && (split < 0 || index.size(d) > index.size(split))) split = d;
+  }
+  /// Whether rows in memory go to one place each, and threads would share out their columns.
+  bool has_slices() const {
+    const auto s = static_cast<size_t>(split);
+    return split >= 0 && order[order.size() - 1] == split && places[s] == 0 && to[s] == 1 &&
+           from[s] == 1;
+  }
+  Rows<3> rows(int64_t length_of_split) const {
+    Shape parts = sizes;
+    if (split >= 0) parts[static_cast<size_t>(split)] = length_of_split;
+    const Shape in[] = {ordered(to, order), ordered(places, order), ordered(from, order)};
+    return Rows<3>(ordered(parts, order), {IntList(in[0]), IntList(in[1]), IntList(in[2])});
+  }
+};
+
+/// Shares out the work of a scatter: body(begin, end of the dim that is split, first and last place
+/// along the dim of the indices). Of slices the places are shared out, each thread looking for its
+/// own among all indices: lines of cache in which columns are parted would go back and forth.
+template <class Body>
+void in_parts(const Layout& layout, int64_t numel, const Body& body) {
+  if (layout.split < 0) return body(0, 1, 0, layout.size);
+  const int64_t columns = layout.sizes[static_cast<size_t>(layout.split)];
+  if (layout.has_slices() && layout.size >= num_threads()) {
+    const int64_t grain = std::max<int64_t>(1, kGrain / std::max<int64_t>(1, numel / layout.size));
+    return parallel_for(0, layout.size, grain,
+                        [&](int64_t first, int64_t last) { body(0, columns, first, last); });
+  }
+  const int64_t each = std::max<int64_t>(1, numel / columns);
+  parallel_for(0, columns, std::max<int64_t>(1, kGrain / 2 / each),
+               [&](int64_t begin, int64_t end) { body(begin, end, 0, layout.size); });
+}
+
 /// write(destination, source) for every place of `index`, in order along `dim`, so that the outcome
-/// does not depend on the number of threads, which share out another dim, nor on how memory lies.
+/// does not depend on the number of threads, nor on how memory lies.
 template <class T, class Write>
 void scatter_with(const Tensor& self, Dim dim, const Tensor& given_index, const T* source,
                   const Tensor* src, const char* op, const Write& write) {
   if (given_index.numel() == 0) return;
   check_fits(self, given_index, src, dim, op);
   const Tensor index = cast_data(given_index, DType::int64);
-  const int64_t size = size_of_dim(self, dim);
-  const int64_t stride = self.dim() == 0 ? 0 : self.stride(dim);
-  const Shape to = strides_or_zeros(self, index.dim(), dim);
-  const Shape from =
-      src ? strides_or_zeros(*src, index.dim(), -1) : Shape(static_cast<size_t>(index.dim()), 0);
-  Shape reached = to;
-  if (!reached.empty()) reached[static_cast<size_t>(static_cast<int64_t>(dim))] = stride;
-  const Shape order = order_of(reached, index.strides(), from);
-  int64_t split = -1;
-  for (int64_t d = 0; d < index.dim(); ++d) {
-    if (d != dim && (split < 0 || index.size(d) > index.size(split))) split = d;
-  }
-  const auto run = [&](int64_t begin, int64_t end) {
-    Shape sizes = index.sizes();
-    int64_t starts[3] = {0, 0, 0};
-    if (split >= 0) {
-      const size_t s = static_cast<size_t>(split);
-      sizes[s] = end - begin;
-      starts[0] = begin * to[s];
-      starts[1] = begin * index.strides()[s];
-      starts[2] = begin * from[s];
-    }
-    const Shape in[] = {ordered(to, order), ordered(index.strides(), order), ordered(from, order)};
-    const Rows<3> rows(ordered(sizes, order), {IntList(in[0]), IntList(in[1]), IntList(in[2])});
-    T* const out = self.data<T>() + starts[0];
-    const int64_t* const places = index.data<int64_t>() + starts[1];
-    const T* const values = source + starts[2];
+  const Layout layout(self, dim, index, src);
+  const int64_t size = layout.size, stride = layout.stride;
+  in_parts(layout, index.numel(), [&](int64_t begin, int64_t end, int64_t first, int64_t last) {
+    const auto start = [&](const Shape& strides) {
+      return layout.split < 0 ? 0 : begin * strides[static_cast<size_t>(layout.split)];
+    };
+    const Rows<3> rows = layout.rows(end - begin);
+    T* const out = self.data<T>() + start(layout.to);
+    const int64_t* const places = index.data<int64_t>() + start(layout.places);
+    const T* const values = source + start(layout.from);
     rows.walk(0, rows.count(), [&](const std::array<int64_t, 3>& at) {
       T* const row = out + at[0];
       const T* const from_row = values + at[2];
@@ -107,9 +143,10 @@ void scatter_with(const Tensor& self, Dim dim, const Tensor& given_index, const 
                            [&](int64_t i, int64_t to) { write(row[to], from_row[i]); });
       }
       if (step == 0 && out_step == 1 && from_step == 1) {
-        // A slice that goes to one place as a whole.
         return for_indices(place, 1, 1, size, dim, op, [&](int64_t, int64_t to) {
+          if (to < first || to >= last) return;
           T* const target = row + to * stride;
+#pragma omp simd
           for (int64_t i = 0; i < length; ++i) write(target[i], from_row[i]);
         });
       }
@@ -117,11 +154,7 @@ void scatter_with(const Tensor& self, Dim dim, const Tensor& given_index, const 
         write(row[i * out_step + to * stride], from_row[i * from_step]);
       });
     });
-  };
-  if (split < 0) return run(0, 1);
-  const int64_t each = index.numel() / index.size(split);
-  parallel_for(0, index.size(split), std::max<int64_t>(1, kGrain / 2 / std::max<int64_t>(1, each)),
-               run);
+  });
 }
 
 /// meet(a, b) in the type that halves are computed in.
@@ -133,14 +166,20 @@ T in_compute_type(T a, T b, const Meet& meet) {
     return static_cast<T>(meet(a, b));
   }
 }
-/// NaN where either is.
+/// NaN where either is. Both are chosen without a branch, so that rows become vectors.
 template <class T>
 T larger(T a, T b) {
-  return in_compute_type(a, b, [](auto x, auto y) { return y != y || y > x ? y : x; });
+  return in_compute_type(a, b, [](auto x, auto y) {
+    const auto larger = y > x ? y : x;
+    return y != y ? y : larger;
+  });
 }
 template <class T>
 T smaller(T a, T b) {
-  return in_compute_type(a, b, [](auto x, auto y) { return y != y || y < x ? y : x; });
+  return in_compute_type(a, b, [](auto x, auto y) {
+    const auto smaller = y < x ? y : x;
+    return y != y ? y : smaller;
+  });
 }
 
 /// Writes move bytes only.
