@@ -36,8 +36,10 @@ struct alignas(kCacheLine) Share {
 struct alignas(kCacheLine) Bell {
   std::atomic<int32_t> region{0};
   std::atomic<bool> is_asleep{false};
+  std::atomic<int> processor{-1};  // where it ran when it heard the bell last
   pthread_t thread = 0;
-  bool is_kept_away = false;  // from a processor; it may run on `allowed` ones when it is awake
+  // From a processor, until it runs: then it may run on `allowed` ones again.
+  std::atomic<bool> is_kept_away{false};
   cpu_set_t allowed = {};
 };
 
@@ -94,24 +96,29 @@ void work(int rank) {
   }
 }
 
-/// Where a helper wakes is not left to the system alone: virtual processors that sleep do not count
-/// as idle for some, which then wake a helper on its caller's processor, for as long as a slice of
-/// time lasts.
-void keep_away(Bell& bell, int processor) {
+/// Where a helper runs is not left to the system alone: virtual processors that sleep do not count
+/// as idle for some, which then wake a helper on its caller's processor, or leave both there, for
+/// as long as a slice of time lasts or for far longer. `taken`: by other threads of the pool.
+void keep_away(Bell& bell, const cpu_set_t& taken) {
   if (pthread_getaffinity_np(bell.thread, sizeof bell.allowed, &bell.allowed) != 0) return;
-  cpu_set_t others = bell.allowed;
-  CPU_CLR(processor, &others);
-  bell.is_kept_away = CPU_COUNT(&others) > 0 && !CPU_EQUAL(&others, &bell.allowed) &&
-                      pthread_setaffinity_np(bell.thread, sizeof others, &others) == 0;
+  cpu_set_t shared, others;
+  CPU_AND(&shared, &bell.allowed, &taken);
+  CPU_XOR(&others, &bell.allowed, &shared);
+  const bool is_apart = CPU_COUNT(&others) > 0 && CPU_COUNT(&shared) > 0 &&
+                        pthread_setaffinity_np(bell.thread, sizeof others, &others) == 0;
+  bell.is_kept_away.store(is_apart);
+}
+
+void move_freely(Bell& bell) {
+  if (!bell.is_kept_away.load()) return;
+  pthread_setaffinity_np(bell.thread, sizeof bell.allowed, &bell.allowed);
+  bell.is_kept_away.store(false);
 }
 
 void sleep(Bell& bell, int32_t seen) {
   bell.is_asleep.store(true);
   bell.region.wait(seen);
   bell.is_asleep.store(false);
-  if (!bell.is_kept_away) return;
-  bell.is_kept_away = false;
-  pthread_setaffinity_np(bell.thread, sizeof bell.allowed, &bell.allowed);
 }
 
 [[noreturn]] void help(int rank) {
@@ -123,6 +130,8 @@ void sleep(Bell& bell, int32_t seen) {
     watch([&] { return bell.region.load(std::memory_order_relaxed) != seen; });
     if (bell.region.load() == seen) sleep(bell, seen);
     seen = bell.region.load();
+    move_freely(bell);
+    bell.processor.store(sched_getcpu(), std::memory_order_relaxed);
     pool.inside.fetch_add(1);
     if (pool.open.load() == seen) work(rank);
     if (pool.inside.fetch_sub(1) == 1) pool.inside.notify_one();
@@ -154,9 +163,15 @@ void divide(int64_t begin, int64_t end) {
 
 void ring(int32_t region) {
   pool.open.store(region);
+  cpu_set_t taken;
+  CPU_ZERO(&taken);
+  CPU_SET(static_cast<size_t>(sched_getcpu()), &taken);
   for (int rank = 1; rank < pool.threads; ++rank) {
     Bell& bell = pool.bells[rank];
-    if (bell.is_asleep.load()) keep_away(bell, sched_getcpu());
+    const auto processor = static_cast<size_t>(bell.processor.load());
+    const bool may_be_in_the_way = bell.is_asleep.load() || CPU_ISSET(processor, &taken);
+    if (may_be_in_the_way && !bell.is_kept_away.load()) keep_away(bell, taken);
+    CPU_SET(processor, &taken);
     bell.region.store(region);
     bell.region.notify_one();
   }
