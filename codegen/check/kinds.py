@@ -44,6 +44,7 @@ def check_kind(report: Report, context: Context) -> None:
     _check_kernels(report, context)
     _check_autocast(report)
     _check_node_name(report)
+    _check_overwrites(report)
     _check_results(report)
     _check_batching(report)
 
@@ -80,6 +81,18 @@ def _check_node_name(report: Report) -> None:
         report.error(
             "its calls are no nodes of autograd, which could be called so", "grad_fn", key=True
         )
+
+
+def _check_overwrites(report: Report) -> None:
+    operator = report.operator
+    if operator.overwrites and not (
+        operator.kind is Kind.STRUCTURED
+        and operator.kernels
+        and "inplace" in operator.variants
+        and len(operator.signature.results) == 1
+    ):
+        message = "'overwrites' is for kernels of one result that have a form in place"
+        report.error(message, "overwrites", key=True)
 
 
 def _check_results(report: Report) -> None:

@@ -419,6 +419,7 @@ class Operator:
     skip_when: tuple[tuple[Expression, Expression], ...]  # (condition, what to return instead)
     linear_in: tuple[str, ...]
     additive: tuple[str, ...]
+    overwrites: str  # the argument that the kernel may write its result over
     derivative: Derivative | None
     forward: dict[str, Expression]  # declared forward-mode formulas, result -> tangent
     constraints: tuple[Constraint, ...]

@@ -51,7 +51,8 @@ def _on_host(operator: Operator) -> Composition:
     ]
     spare = [r for r in operator.signature.results if r.spare]
     arguments = [*(f"{cpp_name(r.name)}.defined()" for r in spare[:1]), *arguments]
-    value = f"{class_name(operator.identifier)}Operator::compute({', '.join(arguments)})"
+    description = f"{class_name(operator.identifier)}Operator"
+    value = f"compute<{description}>({', '.join(arguments)})"
     if _is_dynamic(operator):  # else the result is there, and is copied to
         tensor = next(a for a in operator.tensor_arguments if not a.type.is_list)
         value = f"moved({value}, {cpp_name(tensor.name)}{_GIVEN}.device())"

@@ -17,6 +17,7 @@ from flambeau.codegen.model.entries import (
     ShapeRule,
 )
 from flambeau.codegen.model.types import INT, INTS, TENSOR
+from flambeau.codegen.plan.allocation import allocation, goes_to_a_tensor
 from flambeau.codegen.plan.arguments import check_arguments
 from flambeau.codegen.plan.cpp_types import (
     as_one,
@@ -75,7 +76,7 @@ class Compute:
     parameters: str
     lines: tuple[str, ...]
     tables: tuple[Table, ...]
-    takes_out: bool  # begins with `const forms::Destination& to`
+    takes_out: bool  # begins with `const Destination& to`
 
 
 def plan_compute(operator: Operator, declarations: Declarations, translator: Translator) -> Compute:
@@ -262,9 +263,12 @@ def _pointwise(operator: Operator, declarations: Declarations, translator: Trans
     return Compute(returns, _parameters(operator, takes_out), tuple(lines), (table,), takes_out)
 
 
+def _destination(takes_out: bool) -> list[str]:
+    return ["const Destination& to"] if takes_out else []
+
+
 def _parameters(operator: Operator, takes_out: bool) -> str:
-    to = ["const forms::Destination& to"] if takes_out else []
-    return ", ".join(filter(None, [*to, plain_parameters(operator)]))
+    return ", ".join(filter(None, [*_destination(takes_out), plain_parameters(operator)]))
 
 
 def _decided_dtype(operator: Operator, kernel: PointwiseKernel) -> list[str]:
@@ -485,18 +489,11 @@ def _structured(operator: Operator, declarations: Declarations, translator: Tran
         table = Table(operator.identifier, f"{returns}({', '.join(types)})")
         lines.append(f"return {table.name}[device_.backend]({', '.join(arguments)});")
         return Compute(returns, plain_parameters(operator), tuple(lines), (table,), False)
+    takes_out = goes_to_a_tensor(operator)
     for result in results:
         shape = translator.value(rule.shapes[result.name], names, INTS)
         dtype = result_dtype(operator, result.name, translator, names)
-        made = f"empty({shape}, {dtype}, device_)"
-        if rule.strides is not None:
-            strides = translator.value(rule.strides, names, INTS)
-            made = f"empty_strided({shape}, {strides}, {dtype}, device_)"
-        elif result.name in rule.by_columns:
-            made = f"forms::empty_by_columns({shape}, {dtype}, device_)"
-        elif rule.format_of:
-            like, least = _format_of(operator, rule, names), rule.format_rank
-            made = f"forms::empty_in_format_of({like}, {least}, {shape}, {dtype}, device_)"
+        made = allocation(operator, result, shape, dtype, translator, names)
         if result.spare:
             made = f"keeps ? {made} : Tensor()"
         lines.append(f"Tensor {cpp_name(result.name)} = {made};")
@@ -505,20 +502,15 @@ def _structured(operator: Operator, declarations: Declarations, translator: Tran
     function = f"void({', '.join(['const Tensor&'] * len(outputs) + types)})"
     table = Table(operator.identifier, function)
     lines.append(f"forms::run_on({', '.join(['device_', table.name, *outputs, *arguments])});")
-    if len(outputs) == 1:
+    if takes_out:
+        lines.append(f"return placed(to, std::move({outputs[0]}), name);")
+    elif len(outputs) == 1:
         lines.append(f"return {outputs[0]};")
     elif outputs:
         lines.append(f"return {{{', '.join(outputs)}}};")
-    keeps = ["bool keeps"] if operator.signature.spares_results else []
-    parameters = ", ".join(filter(None, [*keeps, plain_parameters(operator)]))
-    return Compute(compute_type(operator), parameters, tuple(lines), (table,), False)
-
-
-def _format_of(operator: Operator, rule: ShapeRule, names: Names) -> str:
-    """The tensors whose layout results take over: any of the arguments, or all of a list."""
-    if operator.argument(rule.format_of[0]).type.is_list:
-        return names[rule.format_of[0]].code
-    return f"{{{', '.join(f'&{names[name].code}' for name in rule.format_of)}}}"
+    first = ["bool keeps"] if operator.signature.spares_results else _destination(takes_out)
+    parameters = ", ".join(filter(None, [*first, plain_parameters(operator)]))
+    return Compute(compute_type(operator), parameters, tuple(lines), (table,), takes_out)
 
 
 def _converted(operator: Operator, arguments: Iterable[Argument], names: Names) -> list[str]:

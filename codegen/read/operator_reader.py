@@ -57,7 +57,7 @@ KEYS = (
     *("role", "called_as", "dtypes", "expr"),
     *("reduce", "shape", "body", "kernel", "random", "skip_when", "linear_in", "additive"),
     *("derivative", "forward", "errors", "autocast", "copied_as", "batch", "layouts"),
-    *("flops", "overload", "grad_fn", "results"),
+    *("flops", "overload", "grad_fn", "results", "overwrites"),
 )
 VARIANTS = ("function", "method", "inplace", "out", "list")
 NAMESPACES = ("nn.functional", "linalg", "special", "fft", "signal.windows", "masked")
@@ -178,6 +178,7 @@ class _Reader:
             skip_when=self._read("skip_when", formulas.skip_when, ()),
             linear_in=self._names("linear_in"),
             additive=self._names("additive"),
+            overwrites=self._read("overwrites", lambda n: _overwritten(n, signature), ""),
             derivative=self._derivative(signature, kind, dtypes),
             forward=self._read("forward", lambda n: formulas.forward(n, diagnostics), {}),
             constraints=self._read("errors", self._constraints, ()),
@@ -257,6 +258,7 @@ class _Reader:
             "errors": self._constraints,
             "called_as": lambda n: schema.text(n, "'called_as'"),
             "results": _plain_results,
+            "overwrites": lambda n: schema.text(n, "'overwrites'"),
         }
         for key in ("expr", "shape", "body", "derivative", "forward", "batch", "flops"):
             readers[key] = lambda n: formulas.check_syntax(n, diagnostics)
@@ -386,6 +388,12 @@ def _place(node: Node, name: str) -> Place:
 
 def _role(node: Node) -> str:
     return schema.choice(node, "role", ROLES).value
+
+
+def _overwritten(node: Node, signature: Signature) -> str:
+    """The argument that the form in place writes."""
+    first = [a.name for a in signature.arguments[:1]]
+    return schema.choice(node, "'overwrites'", first).value
 
 
 def _plain_results(node: Node) -> bool:

@@ -473,6 +473,11 @@ _KEYS: dict[str, tuple[Schema, str]] = {
     "copied_as": ({"type": "string"}, "of a view: the operator that copies what the view gives"),
     "linear_in": (WORDS, "tensors that the result is linear in: forward mode follows"),
     "additive": (WORDS, "tensors that are added to a part that is linear in others"),
+    "overwrites": (
+        {"type": "string"},
+        "the first argument, where the kernel may be given its memory for the result: the form in "
+        "place then copies nothing",
+    ),
     "derivative": (
         {"anyOf": [{"enum": ["auto", "none"]}, _formulas(("let", _LET))]},
         "auto, none, or argument -> its gradient over `grad` (auto and none there too)",

@@ -3,6 +3,8 @@
 #include <algorithm>
 
 #include "core/geometry/memory_format.h"
+#include "core/tensor/overlap.h"
+#include "core/tensor/views.h"
 
 namespace flambeau::forms {
 
@@ -60,6 +62,36 @@ void gradients(const char* op, PromotionRule rule, std::initializer_list<Operand
   if (iter.numel() != 0 && iter.backend() != Backend::meta) kernel(iter);
   int index = 0;
   for (Tensor* gradient : computed) *gradient = iter.take_output(index++);
+}
+
+Tensor room(const Destination& to, IntList sizes, DType dtype, Device device, bool overwrites,
+            TrackedList reads) {
+  const Tensor& given = to.tensor;
+  bool is_free = given.dtype() == dtype && given.device() == device && given.is_contiguous() &&
+                 equal(given.sizes(), sizes) && !autograd::may_stand_in(given);
+  for (const Tracked& read : reads) {
+    read.each([&](const Tensor& tensor) {
+      const bool may_be_read = !tensor.defined() || (overwrites && tensor.is_same(given));
+      is_free = is_free && (may_be_read || !may_overlap(given, tensor));
+    });
+  }
+  // Another tensor of that memory: kernels may put their result into new memory, too.
+  if (is_free) return make_view(given, View{given.sizes(), given.strides(), given.offset()});
+  return empty(sizes, dtype, device);
+}
+
+const Tensor& placed(const Destination& to, const Tensor& result, const char* op) {
+  const Tensor& given = to.tensor;
+  const bool is_there = result.storage() == given.storage() && result.offset() == given.offset() &&
+                        equal(result.sizes(), given.sizes());
+  if (is_there) return given;
+  if (to.inplace) {
+    autograd::check_fits(given, result, op);
+    copy_data(given, result);
+  } else {
+    autograd::place_out({{given, result}}, op);
+  }
+  return given;
 }
 
 Tensor gradient(const char* op, PromotionRule rule, std::initializer_list<Operand> inputs,

@@ -90,6 +90,32 @@ FLAMBEAU_API Tensor empty_in_format_of(std::initializer_list<const Tensor*> like
 FLAMBEAU_API Tensor empty_in_format_of(TensorList like, size_t least_rank, IntList sizes,
                                        DType dtype, Device device);
 
+namespace detail {
+FLAMBEAU_API Tensor room(const Destination& to, IntList sizes, DType dtype, Device device,
+                         bool overwrites, TrackedList reads);
+FLAMBEAU_API const Tensor& placed(const Destination& to, const Tensor& result, const char* op);
+}  // namespace detail
+
+/// Where a kernel that is written by hand writes its only result: where that goes to, if a new
+/// tensor would lie just so and nothing that the kernel `reads` lies there; else a new tensor.
+template <class... Reads>
+FLAMBEAU_INLINE Tensor room(const Destination& to, IntList sizes, DType dtype, Device device,
+                            const Reads&... reads) {
+  if (FLAMBEAU_LIKELY(!to.tensor.defined())) return empty(sizes, dtype, device);
+  return detail::room(to, sizes, dtype, device, false, tracked(reads...));
+}
+/// The same of a kernel that may write its result over the argument that is written in place.
+template <class... Reads>
+FLAMBEAU_INLINE Tensor room_over(const Destination& to, IntList sizes, DType dtype, Device device,
+                                 const Reads&... reads) {
+  if (FLAMBEAU_LIKELY(!to.tensor.defined())) return empty(sizes, dtype, device);
+  return detail::room(to, sizes, dtype, device, to.inplace, tracked(reads...));
+}
+/// The result where it goes to: copied there, converted and with all checks, if it is elsewhere.
+FLAMBEAU_INLINE Tensor placed(const Destination& to, Tensor&& result, const char* op) {
+  return to.tensor.defined() ? detail::placed(to, result, op) : std::move(result);
+}
+
 /// Calls a kernel that is written by hand, unless there is no data.
 template <class Function, class... Args>
 FLAMBEAU_INLINE void run_on(Device device, const KernelTable<Function>& table, Args&&... args) {
@@ -97,3 +123,7 @@ FLAMBEAU_INLINE void run_on(Device device, const KernelTable<Function>& table, A
 }
 
 }  // namespace flambeau::forms
+
+namespace flambeau::ops {
+using forms::Destination, forms::placed, forms::room, forms::room_over, forms::detail::compute;
+}

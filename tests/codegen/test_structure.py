@@ -103,6 +103,18 @@ MISTAKES = [
         None,
     ),
     (
+        "kernel: {cpu: indexing/nonzero.cpp}\n",
+        "kernel: {cpu: indexing/nonzero.cpp}\n  «overwrites»: self\n",
+        "'overwrites' is for kernels of one result that have a form in place",
+        None,
+    ),
+    (
+        "kernel: {cpu: indexing/nonzero.cpp}\n",
+        "kernel: {cpu: indexing/nonzero.cpp}\n  overwrites: «slf»\n",
+        "'overwrites' 'slf' is unknown; expected self",
+        "'self'",
+    ),
+    (
         "  shape: dynamic\n",
         '  shape: {result: "[]", «offset»: "0"}\n',
         "only a view has 'offset'",

@@ -113,7 +113,7 @@ void check_output(const Output& output, const std::string& name, const char* op)
 }
 }  // namespace
 
-void write_out(std::initializer_list<Output> outputs, const char* op) {
+void place_out(std::initializer_list<Output> outputs, const char* op) {
   const Output* const all = outputs.begin();
   const size_t count = outputs.size();
   for (size_t i = 0; i < count; ++i) check_output(all[i], output_name(i, count), op);
@@ -129,10 +129,12 @@ void write_out(std::initializer_list<Output> outputs, const char* op) {
             " share memory");
     }
   }
-  for (const Output& output : outputs) {
-    copy_data(output.out, output.result);
-    output.out.bump_version();
-  }
+  for (const Output& output : outputs) copy_data(output.out, output.result);
+}
+
+void write_out(std::initializer_list<Output> outputs, const char* op) {
+  place_out(outputs, op);
+  for (const Output& output : outputs) output.out.bump_version();
 }
 
 void check_made_for(const Tensor& out, std::optional<DType> dtype, std::optional<Device> device,

@@ -106,6 +106,8 @@ struct Output {
 /// empty. Error(runtime) naming `op`, before anything is written, where a shape, dtype or device
 /// does not fit, or where elements share memory.
 FLAMBEAU_API void write_out(std::initializer_list<Output> outputs, const char* op);
+/// The same, without counting their versions up.
+FLAMBEAU_API void place_out(std::initializer_list<Output> outputs, const char* op);
 /// The same for what is made from nothing, in the dtype of `out`, on its device: Error(runtime)
 /// where the caller asks for others.
 FLAMBEAU_API void check_made_for(const Tensor& out, std::optional<DType> dtype,

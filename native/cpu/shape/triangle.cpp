@@ -8,7 +8,8 @@
 namespace flambeau::cpu {
 namespace {
 
-/// Copies columns [first(row), last(row)) of each row of matrices, zeros elsewhere.
+/// Copies columns [first(row), last(row)) of each row of matrices, zeros elsewhere. The result may
+/// be what is copied.
 template <class Range>
 void copy_triangle(const Tensor& result, const Tensor& self, const Range& range) {
   if (result.numel() == 0) return;
@@ -35,7 +36,8 @@ void copy_triangle(const Tensor& result, const Tensor& self, const Range& range)
       const T* const source = from + at[1];
       memset(row, 0, static_cast<size_t>(begin) * sizeof(T));
       if (step == 1 && end > begin) {
-        memcpy(row + begin, source + begin, static_cast<size_t>(end - begin) * sizeof(T));
+        const auto bytes = static_cast<size_t>(end - begin) * sizeof(T);
+        if (source != row) memcpy(row + begin, source + begin, bytes);
       } else {
         for (int64_t i = begin; i < end; ++i) row[i] = source[i * step];
       }
