@@ -114,6 +114,21 @@ TEST(best_fit_stays_close) {
   CHECK(Storage::allocate(4 << 20, Device{})->data() != ten);
 }
 
+/// What was written last may still be in the cache: a program that needs one block at a time gets
+/// the same one, however many others there are.
+TEST(newest_block_is_first) {
+  if (!kCaches) return;
+  for (const size_t bytes : {size_t{40} << 10, size_t{4} << 20}) {
+    allocator(Backend::cpu).release_cached();
+    std::vector<Ref<Storage>> blocks;
+    for (int i = 0; i < 5; ++i) blocks.push_back(Storage::allocate(bytes, Device{}));
+    void* const newest = blocks[2]->data();
+    std::swap(blocks[2], blocks[4]);
+    while (!blocks.empty()) blocks.erase(blocks.begin());
+    for (int i = 0; i < 3; ++i) CHECK(Storage::allocate(bytes, Device{})->data() == newest);
+  }
+}
+
 TEST(out_of_memory) {
   CHECK(throws(ErrorKind::out_of_memory, "bytes",
                [] { Storage::allocate(size_t{1} << 62, Device{}); }));

@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <bit>
 #include <cstdlib>
+#include <iterator>
 
 #include "core/base/error.h"
 #include "core/memory/memory_limits.h"
@@ -119,9 +120,11 @@ void* CpuAllocator::allocate_large(size_t bytes) {
   const auto fit = large_.lower_bound(size);
   if (fit != large_.end() && fit->first <= size + size / 4) {
     size = fit->first;
-    data = fit->second.data;
+    // Of blocks of a size the one that was given back last: it may still be in the cache.
+    const auto newest = std::prev(large_.upper_bound(size));
+    data = newest->second.data;
     large_in_use_.emplace(data, size);
-    large_.erase(fit);
+    large_.erase(newest);
     cached_ -= size;
     detail::unpoison(data, size);
   } else {
