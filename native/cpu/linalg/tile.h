@@ -85,8 +85,11 @@ struct ScatteredLines {
 
 /// One tile: `rows` x `vectors` vectors, over the whole depth. The last vector may be partial.
 template <class T, class Rows, class Lines, class Out, int rows, int vectors, bool partial>
-void tile(int64_t depth, Rows a, Lines b, const Out& to, int64_t last) {
+void tile(int64_t depth, const Rows& rows_of_a, const Lines& lines_of_b, const Out& to,
+          int64_t last) {
   using S = Sum<T>;
+  Rows a = rows_of_a;
+  Lines b = lines_of_b;
   constexpr int lanes = kLanes<T>;
   if (to.reads()) {
 #pragma GCC unroll 16
@@ -137,7 +140,7 @@ void tile(int64_t depth, Rows a, Lines b, const Out& to, int64_t last) {
 }
 
 template <class T, class Rows, class Lines, class Out>
-using Tile = void (*)(int64_t, Rows, Lines, const Out&, int64_t);
+using Tile = void (*)(int64_t, const Rows&, const Lines&, const Out&, int64_t);
 
 /// The tile function for `least`..kTileRows rows of sums, or of results that are made of some, 1 or
 /// 2 vectors, whole or partial.

@@ -96,16 +96,36 @@ class Bands {
   std::vector<int64_t> offsets_;
 };
 
+/// How the weights of groups lie that tiles read: panels of outputs, or groups that share vectors.
+struct Panels {
+  int64_t per_group, size, together;
+};
+
+template <class T>
+Panels panels_of(const Correlation<T>& task, int64_t depth) {
+  const WindowKernels<T>& kernels = window_kernels<T>();
+  const int64_t outputs = task.weights.outputs;
+  const int64_t together = kernels.groups_together(task.groups, task.weights.majors, outputs);
+  return {(outputs + kernels.tile_columns - 1) / kernels.tile_columns,
+          depth * std::min(kernels.tile_columns, outputs), together};
+}
+
 /// Weights in the order in which tiles read them, all panels of all groups.
 template <class T>
-Tensor packed_weights(const Correlation<T>& task, int64_t panels, int64_t panel_size) {
-  const Tensor packed = empty(Shape{task.groups * panels * panel_size}, dtype_of<T>);
-  parallel_for(0, task.groups * panels, std::max<int64_t>(1, kGrain / panel_size),
+Tensor packed_weights(const Correlation<T>& task, const Panels& panels) {
+  const int64_t count = task.groups * panels.per_group;
+  const Tensor packed = empty(Shape{count * panels.size}, dtype_of<T>);
+  parallel_for(0, count, std::max<int64_t>(1, kGrain / panels.size),
                [&](int64_t begin, int64_t end) {
                  for (int64_t i = begin; i < end; ++i) {
                    ConvWeights<T> weights = task.weights;
-                   weights.data += i / panels * task.weight_group_step;
-                   window_kernels<T>().pack(weights, i % panels, packed.data<T>() + i * panel_size);
+                   weights.data += i / panels.per_group * task.weight_group_step;
+                   const int64_t place = i % panels.together;
+                   T* const first = packed.data<T>() + (i - place) * panels.size;
+                   if (panels.together > 1)
+                     window_kernels<T>().pack_shared(weights, first + place * weights.outputs);
+                   else
+                     window_kernels<T>().pack(weights, i % panels.per_group, first);
                  }
                });
   return packed;
@@ -129,10 +149,9 @@ template <class T>
 void correlate_windows(const Correlation<T>& task) {
   const WindowKernels<T>& kernels = window_kernels<T>();
   const int64_t outputs = task.weights.outputs, channels = task.weights.majors;
-  const int64_t panels = (outputs + kernels.tile_columns - 1) / kernels.tile_columns;
   const Bands<T> bands(task, outputs);
-  const int64_t panel_size = bands.depth() * std::min(kernels.tile_columns, outputs);
-  const Tensor packed = packed_weights(task, panels, panel_size);
+  const Panels panels = panels_of(task, bands.depth());
+  const Tensor packed = packed_weights(task, panels);
   const int64_t pixel = task.groups * outputs;
   const int64_t work = task.batch * task.rows * task.columns * pixel * bands.depth();
   parallel_for(0, bands.count(),
@@ -144,7 +163,8 @@ void correlate_windows(const Correlation<T>& task) {
                                      bands.first_row(band) * task.row_step * pixel;
                    kernels.forward({bands.windows(band), task.groups, channels, outputs,
                                     bands.depth(), packed.data<T>(), task.bias, result,
-                                    task.row_step * pixel, task.column_step * pixel});
+                                    task.row_step * pixel, task.column_step * pixel,
+                                    panels.together});
                  }
                });
 }
@@ -154,6 +174,7 @@ Tensor windows_weight_grad(const Correlation<T>& task, const T* grad) {
   const int64_t outputs = task.weights.outputs, channels = task.weights.majors;
   const Bands<T> bands(task, outputs);
   const int64_t pixel = task.groups * outputs, depth = bands.depth(), size = pixel * depth;
+  const int64_t together = panels_of(task, depth).together;
   const int64_t work = task.batch * task.rows * task.columns * size;
   const int64_t parts =
       std::clamp<int64_t>(std::min(bands.count(), work / kGrain), 1, num_threads());
@@ -167,20 +188,22 @@ Tensor windows_weight_grad(const Correlation<T>& task, const T* grad) {
         check_interrupt();
         const WindowGrid<T> windows = bands.windows(band);
         const int64_t row = bands.image(band) * task.rows + bands.first_row(band);
-        for (int64_t group = 0; group < task.groups; ++group) {
+        for (int64_t group = 0; group < task.groups; group += together) {
           WindowGrid<T> seen = windows;
           seen.source += group * channels;
-          window_kernels<T>().add_products({seen, outputs, depth,
+          window_kernels<T>().add_products({seen, together * outputs, depth,
                                             grad + row * task.columns * pixel + group * outputs,
-                                            pixel, data + part * size + group * outputs * depth});
+                                            pixel, data + part * size + group * outputs * depth,
+                                            together});
         }
       }
     }
   });
   add_parts(parts, size, data);
-  const int64_t taps = static_cast<int64_t>(task.tap_rows.size());
-  return make_view(sums, Shape{task.groups, taps, channels, outputs},
-                   Shape{outputs * depth, channels * outputs, outputs, 1}, sums.offset());
+  const int64_t taps = static_cast<int64_t>(task.tap_rows.size()), line = together * outputs;
+  return contiguous_data(
+      make_view(sums, Shape{task.groups / together, together, taps, channels, outputs},
+                Shape{line * depth, outputs, channels * line, line, 1}, sums.offset()));
 }
 
 #define FLAMBEAU_WINDOWS(T)                               \

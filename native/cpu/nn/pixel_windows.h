@@ -19,8 +19,8 @@ bool is_near(int64_t rows, int64_t columns, int64_t channels);
 template <class T>
 void correlate_windows(const Correlation<T>& task);
 
-/// The gradient of the weights, [groups, taps, channels, outputs], where `grad` is that of the
-/// result, dense. Threads have sums of their own.
+/// The gradient of the weights, dense, elements of [groups, taps, channels, outputs], where `grad`
+/// is that of the result, dense. Threads have sums of their own.
 template <class T>
 Tensor windows_weight_grad(const Correlation<T>& task, const T* grad);
 

@@ -20,10 +20,13 @@ template <class T>
 struct WindowBlock {
   WindowGrid<T> windows;
   int64_t groups, channels, outputs, depth;
-  const T* weights;  ///< from `pack`, one panel of outputs after the other
+  /// From `pack`, one panel of outputs after the other, or where groups share vectors from
+  /// `pack_shared`.
+  const T* weights;
   const T* bias;     ///< may be null
   T* result;
   int64_t result_row_step, result_step;  ///< between windows; all outputs follow each other
+  int64_t together = 1;                  ///< groups that share vectors
 };
 
 /// sums[p, k] += the sum over windows of what each sees at p * grad[its number * grad_step + k].
@@ -34,6 +37,8 @@ struct WindowGradBlock {
   const T* grad;
   int64_t grad_step;
   T* sums;  ///< [depth, outputs]
+  /// Groups that share vectors: then the outputs, and the sums, are those of all of them.
+  int64_t together = 1;
 };
 
 /// Compiled once per instruction set (window_kernel.simd.cpp).
@@ -45,6 +50,10 @@ struct WindowKernels {
   void (*forward)(const WindowBlock<T>& block);
   void (*add_products)(const WindowGradBlock<T>& block);
   int64_t tile_rows, tile_columns;
+  /// How many of so many groups share a vector; 1: none do.
+  int64_t (*groups_together)(int64_t groups, int64_t channels, int64_t outputs);
+  /// packed[(t * majors + j) * lanes + i]: tap t, channel j of output i of one group.
+  void (*pack_shared)(const ConvWeights<T>& weights, T* packed);
 };
 
 FLAMBEAU_IN_EACH_SET(template <class T> const WindowKernels<T>& window_kernels();)

@@ -5,6 +5,7 @@
 
 #include "cpu/linalg/pack.h"
 #include "cpu/nn/placed_rows.h"
+#include "cpu/nn/shared_windows.h"
 
 namespace flambeau::cpu::FLAMBEAU_ISA {
 namespace {
@@ -69,7 +70,8 @@ void forward(const WindowBlock<T>& block) {
   const WindowGrid<T>& windows = block.windows;
   const int64_t parts = (block.depth + most - 1) / most, part = (block.depth + parts - 1) / parts;
   // Tiles of about the same height: short ones wait for their own sums.
-  const int64_t height = is_narrow(block) ? kTallRows : kTileRows;
+  const bool is_shared = block.together > 1;
+  const int64_t height = is_narrow(block) && !is_shared ? kTallRows : kTileRows;
   const int64_t tiles = (windows.columns + height - 1) / height;
   for (int64_t row = 0; row < windows.rows; ++row)
     for (int64_t t = 0; t < tiles; ++t) {
@@ -78,6 +80,12 @@ void forward(const WindowBlock<T>& block) {
       T* const result = block.result + row * block.result_row_step + first * block.result_step;
       if (t + 1 < tiles)
         ask_for_results(block, height, result + (last - first) * block.result_step);
+      if (is_shared) {
+        with_shared_size<T>(block.outputs, [&](auto size) {
+          run_shared<T, size()>(block, last - first, source, result);
+        });
+        continue;
+      }
       for (int64_t p = 0; p < block.depth; p += part)
         run_windows(block, last - first, p, std::min(part, block.depth - p), source, result);
     }
@@ -85,6 +93,9 @@ void forward(const WindowBlock<T>& block) {
 
 template <class T>
 void add_products(const WindowGradBlock<T>& block) {
+  if (block.together > 1)
+    return with_shared_size<T>(block.outputs / block.together,
+                               [&](auto size) { add_shared_products<T, size()>(block); });
   const WindowGrid<T>& windows = block.windows;
   std::vector<int64_t> places;
   for (int64_t row = 0; row < windows.rows; ++row)
@@ -104,7 +115,7 @@ void add_products(const WindowGradBlock<T>& block) {
 template <class T>
 const WindowKernels<T>& window_kernels() {
   static constexpr WindowKernels<T> kernels{&pack<T>, &forward<T>, &add_products<T>, kTileRows,
-                                            kTileColumns<T>};
+                                            kTileColumns<T>, &groups_together<T>, &pack_shared<T>};
   return kernels;
 }
 template const WindowKernels<float>& window_kernels();
