@@ -18,6 +18,8 @@ void run(const ChannelFilter<T>& call) {
       [&](int64_t begin, int64_t end) { channel_filter_kernels<T>().filter(call, begin, end); });
 }
 
+bool slides(const ConvAxis& axis) { return axis.stride == 1 && axis.dilation == 1; }
+
 }  // namespace
 
 template <class T>
@@ -25,16 +27,18 @@ void filter_channels(const ConvGeometry& g, const T* images, const T* filters, c
                      T* result) {
   const auto& [rows, columns] = g.axes;
   const TapTable down = windows_of(rows), along = windows_of(columns);
+  const SlidingTaps taps{slides(columns), false, -columns.padding};
   run<T>({g.batch, g.groups, rows.input, columns.input, rows.output, columns.output, columns.kernel,
-          &down, &along, images, filters, bias, result});
+          taps, &down, &along, images, filters, bias, result});
 }
 
 template <class T>
 void filter_channels_grad(const ConvGeometry& g, const T* grads, const T* filters, T* result) {
   const auto& [rows, columns] = g.axes;
   const TapTable down = windows_over(rows), along = windows_over(columns);
+  const SlidingTaps taps{slides(columns), true, columns.padding - columns.kernel + 1};
   run<T>({g.batch, g.groups, rows.output, columns.output, rows.input, columns.input, columns.kernel,
-          &down, &along, grads, filters, nullptr, result});
+          taps, &down, &along, grads, filters, nullptr, result});
 }
 
 // Threads have sums of their own.

@@ -26,10 +26,18 @@ void filter_channels_grad(const ConvGeometry& geometry, const T* grads, const T*
 template <class T>
 Tensor channel_filters_grad(const ConvGeometry& geometry, const T* images, const T* grads);
 
+/// Taps of a row whose results meet neighbours: result x meets place x + first + t of the source
+/// through tap t, or, if they are turned, through the t-th from the last.
+struct SlidingTaps {
+  bool slide, turned;
+  int64_t first;
+};
+
 /// `rows` and `columns`: for each element of the result those of the source.
 template <class T>
 struct ChannelFilter {
   int64_t batch, channels, source_rows, source_columns, result_rows, result_columns, row_taps;
+  SlidingTaps sliding;
   const TapTable *rows, *columns;
   const T *source, *weights, *bias;
   T* result;

@@ -13,7 +13,6 @@ constexpr int kTogether = 4;  // pixels that share a tap's weights
 enum class Meets : uint8_t {
   apart,  ///< each in its own way
   alike,  ///< through the same taps
-  run,    ///< so, and what a pixel reads, but the first of it, the next one does
 };
 
 /// How the `count` pixels from i on do.
@@ -21,51 +20,60 @@ Meets meets(const TapTable& table, int64_t i, int64_t count) {
   const int64_t* const begins = table.begins.data() + i;
   const int64_t taps = begins[1] - begins[0];
   const TapTable::Meeting* const first = table.meetings.data() + begins[0];
-  bool is_run = taps > 0;
   for (int64_t j = 0; j < count; ++j) {
     if (begins[j + 1] - begins[j] != taps) return Meets::apart;
     const TapTable::Meeting* const next = table.meetings.data() + begins[j];
-    for (int64_t t = 0; t < taps; ++t) {
+    for (int64_t t = 0; t < taps; ++t)
       if (next[t].tap != first[t].tap) return Meets::apart;
-      is_run &= next[t].place == first->place + j + t;
-    }
   }
-  return is_run ? Meets::run : Meets::alike;
+  return Meets::alike;
 }
 
-/// `count` pixels of a row of results, from column x on, which meet source pixels alike.
+/// Channels that are filtered together.
+struct ChannelRange {
+  int64_t begin, end;
+};
+
+/// `count` pixels of a row of results, from column x on, which meet source pixels alike, or slide.
 template <class T, int count>
 class Together {
  public:
-  Together(const ChannelFilter<T>& call, int64_t row, int64_t x)
+  Together(const ChannelFilter<T>& call, const ChannelRange& range, int64_t row, int64_t x)
       : call_(call),
+        range_(range),
         rows_(*call.rows),
         source_(call.source +
                 row / call.result_rows * call.source_rows * call.source_columns * call.channels),
         result_(call.result + (row * call.result_columns + x) * call.channels),
-        row_begin_(rows_.begins.data() + row % call.result_rows) {
-    const TapTable& columns = *call.columns;
-    const int64_t* const begins = columns.begins.data() + x;
-    taps_ = begins[1] - begins[0];
-    for (int j = 0; j < count; ++j) met_[j] = columns.meetings.data() + begins[j];
+        row_begin_(rows_.begins.data() + row % call.result_rows),
+        column_(x),
+        begins_(call.columns->begins.data() + x),
+        taps_(begins_[1] - begins_[0]) {
+    for (int j = 0; j < count; ++j) met_[j] = call.columns->meetings.data() + begins_[j];
   }
 
-  /// Of pixels that are a run.
-  void run_neighbours() const {
-    if (taps_ == 3) return run_taps<3>();
-    if (taps_ == 5) return run_taps<5>();
-    if (taps_ == 7) return run_taps<7>();
-    run();
+  /// Of rows whose `taps` taps slide.
+  template <int taps>
+  void slide() const {
+    // Sums that do not wait for each other, as far as there are registers.
+    constexpr int wide = taps == 3 || kVectorBytes == 64 ? 2 : 1, lanes = kLanes<T>;
+    int64_t c = range_.begin;
+    const int64_t first = column_ + call_.sliding.first;
+    const bool inside = first >= 0 && first + taps + count - 1 <= call_.source_columns;
+    for (; c + wide * lanes <= range_.end; c += wide * lanes)
+      inside ? neighbours<taps, wide, true>(c) : neighbours<taps, wide, false>(c);
+    for (; c + lanes <= range_.end; c += lanes) neighbours<taps, 1, false>(c);
+    for (; c < range_.end; ++c) element(c);
   }
 
   void run() const {
     constexpr int lanes = kLanes<T>;
     constexpr int wide = count == 1 ? 6 : 2;  // sums that do not wait for each other
-    int64_t c = 0;
-    for (; c + wide * lanes <= call_.channels; c += wide * lanes) vectors<wide>(c);
-    for (; c + 2 * lanes <= call_.channels; c += 2 * lanes) vectors<2>(c);
-    for (; c + lanes <= call_.channels; c += lanes) vectors<1>(c);
-    for (; c < call_.channels; ++c) element(c);
+    int64_t c = range_.begin;
+    for (; c + wide * lanes <= range_.end; c += wide * lanes) vectors<wide>(c);
+    for (; c + 2 * lanes <= range_.end; c += 2 * lanes) vectors<2>(c);
+    for (; c + lanes <= range_.end; c += lanes) vectors<1>(c);
+    for (; c < range_.end; ++c) element(c);
   }
 
  private:
@@ -99,38 +107,34 @@ class Together {
         store(result_ + j * call_.channels + c + k * lanes, sums[j][k]);
   }
 
-  template <int taps>
-  void run_taps() const {
-    // Sums that do not wait for each other, as far as there are registers.
-    constexpr int wide = taps == 3 || kVectorBytes == 64 ? 2 : 1, lanes = kLanes<T>;
-    int64_t c = 0;
-    for (; c + wide * lanes <= call_.channels; c += wide * lanes) neighbours<taps, wide>(c);
-    for (; c + lanes <= call_.channels; c += lanes) neighbours<taps, 1>(c);
-    for (; c < call_.channels; ++c) element(c);
-  }
-
-  template <int taps, int wide>
+  /// `inside`: the source has all that they meet.
+  template <int taps, int wide, bool inside>
   [[gnu::always_inline]] void neighbours(int64_t c) const {
     constexpr int lanes = kLanes<T>;
-    const int64_t channels = call_.channels, first = met_[0][0].place * channels + c;
+    const SlidingTaps& sliding = call_.sliding;
+    const int64_t channels = call_.channels, first = column_ + sliding.first;
+    const int64_t tap = sliding.turned ? -channels : channels;
+    const int64_t weight_begin = c + (sliding.turned ? (taps - 1) * channels : 0);
     add_rows<wide>(c, [&](const T* line, const T* weights, Vector<T>(&sums)[count][wide]) {
       Vector<T> weight[taps][wide];
 #pragma GCC unroll 7
       for (int t = 0; t < taps; ++t)
 #pragma GCC unroll 2
         for (int k = 0; k < wide; ++k)
-          weight[t][k] = load(weights + met_[0][t].tap * channels + c + k * lanes);
-      const T* pixel = line + first;
+          weight[t][k] = load(weights + weight_begin + t * tap + k * lanes);
 #pragma GCC unroll 10
-      for (int u = 0; u < taps + count - 1; ++u, pixel += channels)
+      for (int u = 0; u < taps + count - 1; ++u) {
+        const int64_t place = first + u;
+        if (!inside && (place < 0 || place >= call_.source_columns)) continue;
 #pragma GCC unroll 2
         for (int k = 0; k < wide; ++k) {
-          const Vector<T> value = load(pixel + k * lanes);
+          const Vector<T> value = load_once(line + place * channels + c + k * lanes);
 #pragma GCC unroll 4
           for (int j = 0; j < count; ++j)
             if (u >= j && u - j < taps)
               sums[j][k] = multiply_add<T>(weight[u - j][k], value, sums[j][k]);
         }
+      }
     });
   }
 
@@ -158,7 +162,7 @@ class Together {
     for (int j = 0; j < count; ++j) {
       T sum = call_.bias ? call_.bias[c] : T(0);
       over_rows([&](const T* line, const T* weights) {
-        for (int64_t t = 0; t < taps_; ++t)
+        for (int64_t t = 0; t < begins_[j + 1] - begins_[j]; ++t)
           sum += weights[met_[j][t].tap * call_.channels + c] *
                  line[met_[j][t].place * call_.channels + c];
       });
@@ -167,29 +171,74 @@ class Together {
   }
 
   const ChannelFilter<T>& call_;
+  const ChannelRange range_;
   const TapTable& rows_;
   const T* source_;
   T* result_;
   const int64_t* row_begin_;
-  int64_t taps_;
+  int64_t column_;
+  const int64_t* begins_;  // of what each pixel meets
+  int64_t taps_;           // of the first
   const TapTable::Meeting* met_[count];
 };
+
+constexpr int64_t kNearBytes = 16 << 10;  // half of L1: of filters, and of what some pixels meet
+
+/// So many channels that their filters, and what `kTogether` pixels meet, stay near along a row.
+template <class T>
+int64_t channels_together(const ChannelFilter<T>& call) {
+  constexpr int64_t step = 2 * kLanes<T>;
+  const auto most = [](const TapTable& table) {
+    int64_t taps = 1;
+    for (size_t i = 1; i < table.begins.size(); ++i)
+      taps = std::max(taps, table.begins[i] - table.begins[i - 1]);
+    return taps;
+  };
+  const int64_t rows = most(*call.rows), columns = most(*call.columns);
+  const int64_t elements = rows * columns + rows * (columns + kTogether - 1);
+  return std::max(kNearBytes / static_cast<int64_t>(sizeof(T)) / elements / step * step, step);
+}
+
+/// Channels of one row of results; `ways`: how pixels from each column on meet the source.
+template <class T>
+void filter_row(const ChannelFilter<T>& call, const std::vector<Meets>& ways,
+                const ChannelRange& channels, int64_t row) {
+  for (int64_t x = 0; x < call.result_columns;) {
+    if (ways[static_cast<size_t>(x)] == Meets::apart) {
+      Together<T, 1>(call, channels, row, x++).run();
+    } else {
+      Together<T, kTogether>(call, channels, row, x).run();
+      x += kTogether;
+    }
+  }
+}
+
+/// The same where `taps` taps slide along at least `kTogether` results: the last begin earlier.
+template <class T, int taps>
+void slide_along(const ChannelFilter<T>& call, const ChannelRange& channels, int64_t row) {
+  const int64_t last = call.result_columns - kTogether;
+  for (int64_t x = 0; x < call.result_columns; x += kTogether)
+    Together<T, kTogether>(call, channels, row, std::min(x, last)).template slide<taps>();
+}
 
 template <class T>
 void filter(const ChannelFilter<T>& call, int64_t begin, int64_t end) {
   std::vector<Meets> ways(static_cast<size_t>(call.result_columns), Meets::apart);
   for (int64_t x = 0; x + kTogether <= call.result_columns; ++x)
     ways[static_cast<size_t>(x)] = meets(*call.columns, x, kTogether);
+  const int64_t together = channels_together(call);
+  const int64_t taps = call.sliding.slide && call.result_columns >= kTogether ? call.row_taps : 0;
   for (int64_t row = begin; row < end; ++row)
-    for (int64_t x = 0; x < call.result_columns;) {
-      const Meets way = ways[static_cast<size_t>(x)];
-      if (way == Meets::apart) {
-        Together<T, 1>(call, row, x++).run();
-        continue;
-      }
-      const Together<T, kTogether> pixels(call, row, x);
-      way == Meets::run ? pixels.run_neighbours() : pixels.run();
-      x += kTogether;
+    for (int64_t c = 0; c < call.channels; c += together) {
+      const ChannelRange channels{c, std::min(c + together, call.channels)};
+      if (taps == 3)
+        slide_along<T, 3>(call, channels, row);
+      else if (taps == 5)
+        slide_along<T, 5>(call, channels, row);
+      else if (taps == 7)
+        slide_along<T, 7>(call, channels, row);
+      else
+        filter_row(call, ways, channels, row);
     }
 }
 

@@ -14,12 +14,13 @@
 namespace flambeau::cpu {
 namespace {
 
-constexpr int64_t kFewChannels = 16;       // of a group: their lines are shorter than vectors
-constexpr int64_t kWinogradChannels = 16;  // that pay for turning images, and for transforms
-constexpr int64_t kLargeChannels = 32;     // that pay for it with filters of 5x5
-constexpr int64_t kPatchChannels = 32;     // of images or results, that pay for copying patches
-constexpr int64_t kLeastOutputs = 4;       // of a group, for windows to be read where they lie
-constexpr int64_t kManyOutputs = 8;        // that windows give faster than sums of patches
+constexpr int64_t kFewChannels = 16;         // of a group: their lines are shorter than vectors
+constexpr int64_t kWinogradChannels = 16;    // that pay for turning images, and for transforms
+constexpr int64_t kLargeChannels = 32;       // that pay for it with filters of 5x5
+constexpr int64_t kPatchChannels = 32;       // of images or results, that pay for copying patches
+constexpr int64_t kNearFilters = 512 << 10;  // bytes: of L2, beside the rows that they meet
+constexpr int64_t kLeastOutputs = 4;         // of a group, for windows to be read where they lie
+constexpr int64_t kManyOutputs = 8;          // that windows give faster than sums of patches
 
 /// Whether row-major images are convolved with fewer products than filters have elements.
 bool has_transforms(const ConvGeometry& g, DType dtype, bool of_weights = false) {
@@ -60,11 +61,22 @@ auto with_real(DType dtype, const Body& body) {
   return dtype == DType::float32 ? body(float()) : body(double());
 }
 
+/// Whether tiles are so high, and filters so small, that reading all filters for each tile takes
+/// less than copying patches.
+bool keeps_filters_near(const ConvGeometry& g, DType dtype) {
+  return with_real(dtype, [&]<class T>(T) {
+    const int64_t filters = g.in_channels * g.kernel_size() * g.out_channels;
+    return has_high_window_tiles<T>() && filters <= kNearFilters / static_cast<int64_t>(sizeof(T));
+  });
+}
+
 /// Whether windows are better read where they lie, in a pass whose results have so many channels:
 /// those that are too small, or of too few channels, for products of patches.
 bool reads_windows(const ConvGeometry& g, DType dtype, int64_t outputs) {
   if (!is_float(dtype) || is_pixel_product(g) || outputs < kLeastOutputs) return false;
-  if (fills_lines(g) && std::max(g.in_channels, g.out_channels) >= kPatchChannels) return false;
+  const bool pays_for_patches =
+      fills_lines(g) && std::max(g.in_channels, g.out_channels) >= kPatchChannels;
+  if (pays_for_patches && !keeps_filters_near(g, dtype)) return false;
   if (g.in_channels == 0 || g.out_channels == 0) return false;
   const auto& [rows, columns] = g.axes;
   return with_real(dtype, [&]<class T>(T) {

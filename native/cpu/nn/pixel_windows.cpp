@@ -13,6 +13,7 @@ namespace {
 
 constexpr int64_t kBandBytes = 256 << 10;  // of images and results: half of L2
 constexpr int64_t kNearBytes = 1 << 20;    // of the rows that one row of results meets
+constexpr int64_t kHighTile = 12;          // rows: those of 32 registers
 constexpr int64_t kLeastRows = 4;          // of tiles, whose sums do not wait for each other then
 
 /// Rows of results, and the windows that they are of: in the images, or in copies among zeros.
@@ -140,6 +141,11 @@ bool fills_window_tiles(int64_t columns) {
 }
 
 template <class T>
+bool has_high_window_tiles() {
+  return window_kernels<T>().tile_rows >= kHighTile;
+}
+
+template <class T>
 bool is_near(int64_t rows, int64_t columns, int64_t channels) {
   constexpr int64_t most = kNearBytes / static_cast<int64_t>(sizeof(T));
   return rows * columns <= most / std::max<int64_t>(channels, 1);
@@ -154,19 +160,18 @@ void correlate_windows(const Correlation<T>& task) {
   const Tensor packed = packed_weights(task, panels);
   const int64_t pixel = task.groups * outputs;
   const int64_t work = task.batch * task.rows * task.columns * pixel * bands.depth();
-  parallel_for(0, bands.count(),
-               std::max<int64_t>(1, kGrain * bands.count() / std::max<int64_t>(work, 1)),
-               [&](int64_t begin, int64_t end) {
-                 for (int64_t band = begin; band < end; ++band) {
-                   check_interrupt();
-                   T* const result = task.result + bands.image(band) * task.image_step +
-                                     bands.first_row(band) * task.row_step * pixel;
-                   kernels.forward({bands.windows(band), task.groups, channels, outputs,
-                                    bands.depth(), packed.data<T>(), task.bias, result,
-                                    task.row_step * pixel, task.column_step * pixel,
-                                    panels.together});
-                 }
-               });
+  parallel_for(
+      0, bands.count(), std::max<int64_t>(1, kGrain * bands.count() / std::max<int64_t>(work, 1)),
+      [&](int64_t begin, int64_t end) {
+        for (int64_t band = begin; band < end; ++band) {
+          check_interrupt();
+          T* const result = task.result + bands.image(band) * task.image_step +
+                            bands.first_row(band) * task.row_step * pixel;
+          kernels.forward({bands.windows(band), task.groups, channels, outputs, bands.depth(),
+                           packed.data<T>(), task.bias, result, task.row_step * pixel,
+                           task.column_step * pixel, panels.together});
+        }
+      });
 }
 
 template <class T>
@@ -191,10 +196,9 @@ Tensor windows_weight_grad(const Correlation<T>& task, const T* grad) {
         for (int64_t group = 0; group < task.groups; group += together) {
           WindowGrid<T> seen = windows;
           seen.source += group * channels;
-          window_kernels<T>().add_products({seen, together * outputs, depth,
-                                            grad + row * task.columns * pixel + group * outputs,
-                                            pixel, data + part * size + group * outputs * depth,
-                                            together});
+          window_kernels<T>().add_products(
+              {seen, together * outputs, depth, grad + row * task.columns * pixel + group * outputs,
+               pixel, data + part * size + group * outputs * depth, together});
         }
       }
     }
@@ -208,6 +212,7 @@ Tensor windows_weight_grad(const Correlation<T>& task, const T* grad) {
 
 #define FLAMBEAU_WINDOWS(T)                               \
   template bool fills_window_tiles<T>(int64_t);           \
+  template bool has_high_window_tiles<T>();               \
   template bool is_near<T>(int64_t, int64_t, int64_t);    \
   template void correlate_windows(const Correlation<T>&); \
   template Tensor windows_weight_grad(const Correlation<T>&, const T*);

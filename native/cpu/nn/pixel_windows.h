@@ -11,6 +11,10 @@ namespace flambeau::cpu {
 template <class T>
 bool fills_window_tiles(int64_t columns);
 
+/// Whether tiles have so many rows that what lines they read is little beside their products.
+template <class T>
+bool has_high_window_tiles();
+
 /// Whether so many rows of pixels, which a row of results meets, are near while it is computed.
 template <class T>
 bool is_near(int64_t rows, int64_t columns, int64_t channels);

@@ -137,7 +137,7 @@ struct DenseFilter {
       for (int y = 0; y < lines + taps - 1; ++y)
 #pragma GCC unroll 4
         for (int v = 0; v < vectors; ++v) {
-          const Vector<T> line = load(source + y * call.pitch + v * kLanes<T>);
+          const Vector<T> line = load_once(source + y * call.pitch + v * kLanes<T>);
 #pragma GCC unroll 8
           for (int r = 0; r < taps; ++r)
             if (y - r >= 0 && y - r < lines)

@@ -20,8 +20,7 @@ int64_t groups_together(int64_t groups, int64_t channels, int64_t outputs) {
 }
 
 template <class T>
-using LaneIndex =
-    typename VectorOf<std::conditional_t<sizeof(T) == 4, int32_t, int64_t>>::type;
+using LaneIndex = typename VectorOf<std::conditional_t<sizeof(T) == 4, int32_t, int64_t>>::type;
 
 /// Each lane has element `channel` of its group.
 template <int size, class T>
@@ -49,8 +48,7 @@ void shared_tile(const WindowBlock<T>& block, const T* source, T* result) {
   for (int64_t first = 0; first < channels; first += lanes) {
     Vector<T> sum[count];
 #pragma GCC unroll 12
-    for (int i = 0; i < count; ++i)
-      sum[i] = block.bias ? load(block.bias + first) : Vector<T>{};
+    for (int i = 0; i < count; ++i) sum[i] = block.bias ? load(block.bias + first) : Vector<T>{};
     for (int64_t p = 0; p < block.depth; p += size, weights += size * lanes) {
       const T* const from = source + first + block.windows.offsets[p];
       Vector<T> pixels[count];
@@ -132,9 +130,9 @@ void add_shared_products(const WindowGradBlock<T>& block) {
 /// Calls body(std::integral_constant<int, size>()) for groups of so many channels.
 template <class T, class Body>
 void with_shared_size(int64_t size, const Body& body) {
-  if constexpr (kLanes<T> > 4)
+  if constexpr (kLanes < T >> 4)
     if (size == 4) return body(std::integral_constant<int, 4>());
-  if constexpr (kLanes<T> > 8)
+  if constexpr (kLanes < T >> 8)
     if (size == 8) return body(std::integral_constant<int, 8>());
 }
 

@@ -23,7 +23,7 @@ struct WindowBlock {
   /// From `pack`, one panel of outputs after the other, or where groups share vectors from
   /// `pack_shared`.
   const T* weights;
-  const T* bias;     ///< may be null
+  const T* bias;  ///< may be null
   T* result;
   int64_t result_row_step, result_step;  ///< between windows; all outputs follow each other
   int64_t together = 1;                  ///< groups that share vectors

@@ -114,8 +114,9 @@ void add_products(const WindowGradBlock<T>& block) {
 
 template <class T>
 const WindowKernels<T>& window_kernels() {
-  static constexpr WindowKernels<T> kernels{&pack<T>, &forward<T>, &add_products<T>, kTileRows,
-                                            kTileColumns<T>, &groups_together<T>, &pack_shared<T>};
+  static constexpr WindowKernels<T> kernels{&pack<T>,       &forward<T>,     &add_products<T>,
+                                            kTileRows,      kTileColumns<T>, &groups_together<T>,
+                                            &pack_shared<T>};
   return kernels;
 }
 template const WindowKernels<float>& window_kernels();
