@@ -17,6 +17,7 @@ from flambeau.codegen.model.entries import (
     Operator,
     Result,
 )
+from flambeau.codegen.plan.allocation import goes_to_a_tensor
 from flambeau.codegen.plan.backward import has_node
 from flambeau.codegen.text.source import did_you_mean, one_of
 
@@ -85,12 +86,9 @@ def _check_node_name(report: Report) -> None:
 
 def _check_overwrites(report: Report) -> None:
     operator = report.operator
-    if operator.overwrites and not (
-        operator.kind is Kind.STRUCTURED
-        and operator.kernels
-        and "inplace" in operator.variants
-        and len(operator.signature.results) == 1
-    ):
+    has_kernel = operator.kind is Kind.STRUCTURED and bool(operator.kernels)
+    is_written = has_kernel and "inplace" in operator.variants and goes_to_a_tensor(operator)
+    if operator.overwrites and not is_written:
         message = "'overwrites' is for kernels of one result that have a form in place"
         report.error(message, "overwrites", key=True)
 

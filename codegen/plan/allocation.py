@@ -16,7 +16,7 @@ def goes_to_a_tensor(operator: Operator) -> bool:
     results, rule, forms = operator.signature.results, operator.shape, operator.variants
     if len(results) != 1 or results[0].is_list or operator.layouts or rule is None:
         return False
-    is_row_major = rule.strides is None and not (rule.by_columns or rule.format_of)
+    is_row_major = rule.strides is None and not (rule.dynamic or rule.by_columns or rule.format_of)
     return is_row_major and ("inplace" in forms or ("out" in forms and is_plain(operator)))
 
 

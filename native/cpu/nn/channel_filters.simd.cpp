@@ -9,24 +9,18 @@ namespace {
 
 constexpr int kTogether = 4;  // pixels that share a tap's weights
 
-/// How pixels meet those of the source.
-enum class Meets : uint8_t {
-  apart,  ///< each in its own way
-  alike,  ///< through the same taps
-};
-
-/// How the `count` pixels from i on do.
-Meets meets(const TapTable& table, int64_t i, int64_t count) {
+/// Whether the `count` pixels from i on meet the source through the same taps.
+bool meet_alike(const TapTable& table, int64_t i, int64_t count) {
   const int64_t* const begins = table.begins.data() + i;
   const int64_t taps = begins[1] - begins[0];
   const TapTable::Meeting* const first = table.meetings.data() + begins[0];
   for (int64_t j = 0; j < count; ++j) {
-    if (begins[j + 1] - begins[j] != taps) return Meets::apart;
+    if (begins[j + 1] - begins[j] != taps) return false;
     const TapTable::Meeting* const next = table.meetings.data() + begins[j];
     for (int64_t t = 0; t < taps; ++t)
-      if (next[t].tap != first[t].tap) return Meets::apart;
+      if (next[t].tap != first[t].tap) return false;
   }
-  return Meets::alike;
+  return true;
 }
 
 /// Channels that are filtered together.
@@ -199,16 +193,16 @@ int64_t channels_together(const ChannelFilter<T>& call) {
   return std::max(kNearBytes / static_cast<int64_t>(sizeof(T)) / elements / step * step, step);
 }
 
-/// Channels of one row of results; `ways`: how pixels from each column on meet the source.
+/// Channels of one row of results; `alike`: whether pixels from each column on are.
 template <class T>
-void filter_row(const ChannelFilter<T>& call, const std::vector<Meets>& ways,
+void filter_row(const ChannelFilter<T>& call, const std::vector<bool>& alike,
                 const ChannelRange& channels, int64_t row) {
   for (int64_t x = 0; x < call.result_columns;) {
-    if (ways[static_cast<size_t>(x)] == Meets::apart) {
-      Together<T, 1>(call, channels, row, x++).run();
-    } else {
+    if (alike[static_cast<size_t>(x)]) {
       Together<T, kTogether>(call, channels, row, x).run();
       x += kTogether;
+    } else {
+      Together<T, 1>(call, channels, row, x++).run();
     }
   }
 }
@@ -223,9 +217,9 @@ void slide_along(const ChannelFilter<T>& call, const ChannelRange& channels, int
 
 template <class T>
 void filter(const ChannelFilter<T>& call, int64_t begin, int64_t end) {
-  std::vector<Meets> ways(static_cast<size_t>(call.result_columns), Meets::apart);
+  std::vector<bool> alike(static_cast<size_t>(call.result_columns));
   for (int64_t x = 0; x + kTogether <= call.result_columns; ++x)
-    ways[static_cast<size_t>(x)] = meets(*call.columns, x, kTogether);
+    alike[static_cast<size_t>(x)] = meet_alike(*call.columns, x, kTogether);
   const int64_t together = channels_together(call);
   const int64_t taps = call.sliding.slide && call.result_columns >= kTogether ? call.row_taps : 0;
   for (int64_t row = begin; row < end; ++row)
@@ -238,7 +232,7 @@ void filter(const ChannelFilter<T>& call, int64_t begin, int64_t end) {
       else if (taps == 7)
         slide_along<T, 7>(call, channels, row);
       else
-        filter_row(call, ways, channels, row);
+        filter_row(call, alike, channels, row);
     }
 }
 
