@@ -12,13 +12,51 @@
 
 namespace flambeau::cpu::FLAMBEAU_ISA {
 
+#ifdef __AVX512BW__
+/// Two rows of halves become pairs: those of columns 2 * i and of 2 * i + 1 apart would have to be
+/// joined again, so that each half of the columns is a permutation of its own.
+inline void pair_rows(const bfloat16* low, const bfloat16* high, Bfloat16Pair* to) {
+  typedef uint16_t Halves __attribute__((vector_size(64), aligned(2), may_alias));
+  const Halves a = *reinterpret_cast<const Halves*>(low);
+  const Halves b = *reinterpret_cast<const Halves*>(high);
+  const auto paired = [&]<size_t... i>(std::index_sequence<i...>, auto first) {
+    constexpr size_t from = decltype(first)::value;
+    return __builtin_shufflevector(a, b, (from + i / 2 + i % 2 * 32)...);
+  };
+  constexpr std::make_index_sequence<32> halves;
+  store(to, (Vector<Bfloat16Pair>)paired(halves, std::integral_constant<size_t, 0>()));
+  store(to + 16, (Vector<Bfloat16Pair>)paired(halves, std::integral_constant<size_t, 16>()));
+}
+
+/// 32 lines that lie side by side, from `first` on.
+inline void pack_pairs(const HalfLines<bfloat16>& lines, int64_t first, int64_t elements,
+                       Bfloat16Pair* packed) {
+  static constexpr bfloat16 kNone[32] = {};
+  constexpr int64_t kAhead = 16;  // rows that are asked for: they are apart in memory
+  const bfloat16* row = lines.data + first;
+  for (int64_t p = 0; p < 2 * elements; p += 2, row += 2 * lines.step, packed += 32) {
+    __builtin_prefetch(row + kAhead * lines.step, 0, 3);
+    __builtin_prefetch(row + (kAhead + 1) * lines.step, 0, 3);
+    pair_rows(p < lines.depth ? row : kNone, p + 1 < lines.depth ? row + lines.step : kNone,
+              packed);
+  }
+}
+#endif
+
 /// Panels of `width` lines, element after element: what tiles read.
 template <class Form>
 void pack_by_element(const HalfLines<typename Form::Half>& lines, int64_t elements, int64_t width,
                      typename Form::Packed* packed) {
   using Packed = typename Form::Packed;
   constexpr int64_t lanes = kLanes<float>;
-  for (int64_t panel = 0; panel < lines.count; panel += width, packed += width * elements)
+  for (int64_t panel = 0; panel < lines.count; panel += width, packed += width * elements) {
+#ifdef __AVX512BW__
+    if constexpr (std::is_same_v<Form, Paired>)
+      if (width == 2 * lanes && lines.line == 1 && panel + width <= lines.count) {
+        pack_pairs(lines, panel, elements, packed);
+        continue;
+      }
+#endif
     for (int64_t i = 0; i < width; i += lanes) {
       const Mask<Packed> room(std::min(lanes, width - i));
       for (int64_t q = 0; q < elements; q += lanes) {
@@ -32,6 +70,7 @@ void pack_by_element(const HalfLines<typename Form::Half>& lines, int64_t elemen
           room.store(packed + (q + e) * width + i, square[e]);
       }
     }
+  }
 }
 
 /// Tiles in vector registers, which write halves themselves.
@@ -39,8 +78,7 @@ template <class F>
 struct RegisterTiles {
   using Form = F;
   static constexpr int64_t kRows = kTileRows, kColumns = kTileColumns<float>;
-  static constexpr int64_t kMultiple = 1;        // of the elements of a panel
-  static constexpr int64_t kElements = 1 << 20;  // of a pass: sums stay in registers
+  static constexpr int64_t kMultiple = 1;  // of the elements of a panel
   static void pack_rows(const HalfLines<typename Form::Half>& lines, int64_t elements,
                         typename Form::Packed* packed) {
     pack_by_element<Form>(lines, elements, kRows, packed);
@@ -53,18 +91,19 @@ struct RegisterTiles {
     using Packed = typename Form::Packed;
     run_whole_tile<Packed>(rows, elements, a, SteppedLines<Packed>{b, kColumns}, out);
   }
-  /// sums [kRows, kColumns] = (+=) a panel of a times a panel of b.
+  /// sums [kRows, kColumns] = some rows of a panel of a times a panel of b.
   static void run(int64_t rows, int64_t elements, const typename Form::Packed* a,
-                  const typename Form::Packed* b, float* sums, bool adds) {
+                  const typename Form::Packed* b, float* sums, const typename Form::Half*,
+                  int64_t) {
     using Packed = typename Form::Packed;
     run_to(rows, elements, PackedRows<Packed>{a}, b,
-           Epilogue<Packed>{sums, kColumns, 1.0f, adds ? 1.0f : 0.0f, nullptr});
+           Epilogue<Packed>{sums, kColumns, 1.0f, 0.0f, nullptr});
   }
 };
 
 inline constexpr int64_t kOuterDepth = 4096;        // steps that are packed at a time
 inline constexpr int64_t kPackedColumns = 1 << 20;  // bytes of b: in L2 or L3
-inline constexpr int64_t kPackedRows = 256 << 10;   // bytes of a: in L2
+inline constexpr int64_t kPackedRows = 128 << 10;   // bytes of a: in L2
 inline constexpr int64_t kRowsInPlace = 4;          // panels of b that do not pay for packing a
 
 /// Finished sums on their way to c, where nothing is read: rounded, times alpha, plus a bias.
@@ -103,6 +142,19 @@ class HalfTarget {
     else if (left > 0)
       std::memcpy(static_cast<void*>(to), &halves, static_cast<size_t>(left) * sizeof(T));
   }
+  /// Rows [i, i + rows) from lines of kTileColumns sums.
+  void write_lines(int64_t i, int64_t rows, const float* sums) const {
+    T* to = c_ + i * ldc_;
+    if (is_plain_ && columns_ == kTileColumns<float>) {
+      for (int64_t r = 0; r < rows; ++r, to += ldc_, sums += kTileColumns<float>)
+        for (int64_t j = 0; j < kTileColumns<float>; j += kLine)
+          *reinterpret_cast<HalfVector*>(to + j) = Form::narrow(load(sums + j));
+      return;
+    }
+    for (int64_t r = 0; r < rows; ++r, sums += kTileColumns<float>)
+      for (int j = 0; j < kTileColumns<float>; j += kLine)
+        write(static_cast<int>(i + r), j, load(sums + j), nullptr);
+  }
 
  private:
   T* c_;
@@ -112,51 +164,34 @@ class HalfTarget {
   float shift_[kTileColumns<float>] = {};
 };
 
-/// What becomes of finished sums: rounded, with all else that the call asks for.
-template <class Form>
-class HalfResult {
-  using T = typename Form::Half;
-
- public:
-  explicit HalfResult(const Product<T>& call) : call_(call) {}
-
-  /// `sums` [rows, stride] belong at (i, j); `kept`: sums of earlier parts of the depth.
-  void write(int64_t i, int64_t j, int64_t rows, int64_t columns, const float* sums, int64_t stride,
-             const float* kept, int64_t kept_stride) const {
-    if (call_.beta == 0 && !kept) return write_whole(i, j, rows, columns, sums, stride);
-    for (int64_t r = 0; r < rows; ++r, sums += stride) {
-      T* const out = call_.c + (i + r) * call_.ldc + j;
-      float line[kTileColumns<float>];
-      for (int64_t q = 0; q < columns; ++q) {
-        float value = call_.alpha * (kept ? sums[q] + kept[r * kept_stride + q] : sums[q]);
-        if (call_.beta != 0) value += call_.beta * static_cast<float>(out[q]);
-        if (call_.bias) value += static_cast<float>(call_.bias[j + q]);
-        line[q] = value;
-      }
-      convert(out, line, columns);
+/// Lines of kTileColumns sums, of which there are `columns`, into c where it is read, or where sums
+/// of earlier parts of the depth were kept (else null). `c` and `bias`: of the first column.
+template <class T>
+void add_lines(const Product<T>& call, T* c, const T* bias, int64_t rows, int64_t columns,
+               const float* sums, const float* kept) {
+  for (int64_t r = 0; r < rows; ++r, sums += kTileColumns<float>, c += call.ldc) {
+    float line[kTileColumns<float>];
+    for (int64_t q = 0; q < columns; ++q) {
+      float value = call.alpha * (kept ? sums[q] + kept[r * call.n + q] : sums[q]);
+      if (call.beta != 0) value += call.beta * static_cast<float>(c[q]);
+      if (bias) value += static_cast<float>(bias[q]);
+      line[q] = value;
+    }
+    constexpr int64_t lanes = kLanes<float>;
+    for (int64_t q = 0; q < columns; q += lanes) {
+      const HalfVector halves = narrowed<T>(load(line + q));
+      std::memcpy(static_cast<void*>(c + q), &halves,
+                  static_cast<size_t>(std::min(lanes, columns - q)) * sizeof(T));
     }
   }
+}
 
- private:
-  void write_whole(int64_t i, int64_t j, int64_t rows, int64_t columns, const float* sums,
-                   int64_t stride) const {
-    const HalfTarget<Form> to = HalfTarget<Form>(call_, j, columns).below(i);
-    for (int64_t r = 0; r < rows; ++r, sums += stride)
-      for (int q = 0; q < kTileVectors * kLanes<float>; q += kLanes<float>)
-        to.write(static_cast<int>(r), q, load(sums + q), nullptr);
-  }
-
-  static void convert(T* to, const float* from, int64_t count) {
-    constexpr int64_t lanes = kLanes<float>;
-    for (; count >= lanes; count -= lanes, from += lanes, to += lanes)
-      *reinterpret_cast<HalfVector*>(to) = narrowed<T>(load(from));
-    if (count == 0) return;
-    const HalfVector rest = narrowed<T>(Mask<float>(count).load(from));
-    std::memcpy(static_cast<void*>(to), &rest, static_cast<size_t>(count) * sizeof(T));
-  }
-
-  const Product<T>& call_;
-};
+/// The same lines, kept as the sums of a part of the depth.
+inline void keep_lines(float* kept, int64_t step, int64_t rows, int64_t columns, const float* sums,
+                       bool is_first) {
+  for (int64_t r = 0; r < rows; ++r, sums += kTileColumns<float>, kept += step)
+    for (int64_t q = 0; q < columns; ++q) kept[q] = is_first ? sums[q] : kept[q] + sums[q];
+}
 
 /// Rows of pairs where they lie in memory.
 struct PairRows {
@@ -216,10 +251,9 @@ void gemm_halves(const Product<typename Tiles::Form::Half>& call) {
   const int64_t row_step = fitting(kPackedRows, kRows, call.m);
   Packed* const b = scratch<Packed>(0, static_cast<size_t>(column_step * most));
   Packed* const a = scratch<Packed>(1, static_cast<size_t>(row_step * most));
-  float* const sums = scratch<float>(2, static_cast<size_t>(row_step * kColumns));
+  float* const sums = scratch<float>(2, static_cast<size_t>(2 * kRows * kColumns));
   const bool is_cut = call.k > kOuterDepth;
   const Tensor earlier = is_cut ? empty(Shape{call.m, call.n}, DType::float32) : Tensor();
-  const HalfResult<Form> result(call);
   for (int64_t p = 0; p == 0 || p < call.k; p += kOuterDepth) {
     const int64_t depth = std::min(kOuterDepth, call.k - p), elements = elements_of(depth);
     const bool is_last = p + kOuterDepth >= call.k;
@@ -239,23 +273,30 @@ void gemm_halves(const Product<typename Tiles::Form::Half>& call) {
           }
         Tiles::pack_rows({left.data, left.row, left.column, rows, depth}, elements, a);
         for (int64_t j = 0; j < columns; j += kColumns) {
-          // A pass reads part of a panel of b that stays near while it meets all of a.
-          for (int64_t e = 0; e == 0 || e < elements; e += Tiles::kElements)
-            for (int64_t i = 0; i < rows; i += kRows)
-              Tiles::run(std::min(kRows, rows - i), std::min(Tiles::kElements, elements - e),
-                         a + i * elements + e * kRows, b + j * elements + e * kColumns,
-                         sums + i * kColumns, e > 0);
           const int64_t width = std::min(kColumns, columns - j);
+          Half* const c = call.c + i0 * call.ldc + j0 + j;
           float* const kept = is_cut ? earlier.data<float>() + i0 * call.n + j0 + j : nullptr;
-          if (is_last) {
-            result.write(i0, j0 + j, rows, width, sums, kColumns, kept, call.n);
-            continue;
+          const HalfTarget<Form> out(call, j0 + j, width);
+          const auto finish = [&](int64_t i, const float* tile) {
+            const int64_t lines = std::min(kRows, rows - i);
+            float* const before = is_cut ? kept + i * call.n : nullptr;
+            if (!is_last)
+              keep_lines(before, call.n, lines, width, tile, p == 0);
+            else if (call.beta == 0 && !is_cut)
+              out.write_lines(i0 + i, lines, tile);
+            else
+              add_lines(call, c + i * call.ldc, call.bias ? call.bias + j0 + j : nullptr, lines,
+                        width, tile, before);
+          };
+          // A tile is finished while the next is computed: no load waits for a store.
+          float *mine = sums, *other = sums + kRows * kColumns;
+          for (int64_t i = 0; i < rows; i += kRows, std::swap(mine, other)) {
+            const int64_t lines = std::min(kRows, rows - i);
+            Tiles::run(lines, elements, a + i * elements, b + j * elements, mine,
+                       c + i * call.ldc, call.ldc);
+            if (i > 0) finish(i - kRows, other);
           }
-          for (int64_t i = 0; i < rows; ++i)
-            for (int64_t q = 0; q < width; ++q) {
-              float& sum = kept[i * call.n + q];
-              sum = p == 0 ? sums[i * kColumns + q] : sum + sums[i * kColumns + q];
-            }
+          finish((rows - 1) / kRows * kRows, other);
         }
       }
     }

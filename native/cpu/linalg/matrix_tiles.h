@@ -15,52 +15,57 @@ struct MatrixTiles {
   static constexpr int64_t kRows = 32, kColumns = 32;
   static constexpr int64_t kMultiple = 16;
   static constexpr bool kWritesHalves = false;
-  static constexpr int64_t kElements = 256;  // of a pass: its part of a panel of b stays in L1
 
   static void pack_rows(const HalfLines<bfloat16>& lines, int64_t elements, Bfloat16Pair* packed) {
     for (int64_t panel = 0; panel < lines.count; panel += kRows)
       for (int64_t e = 0; e < elements; e += kMultiple)
-        for (int64_t i = 0; i < kRows; i += kMultiple) {
-          Vector<Bfloat16Pair> square[kLanes<float>] = {};
-          if (panel + i < lines.count)
-            read_square<Form>(lines, panel + i, e * Form::kSteps, true, square);
-          for (const auto& line : square) {
-            store(packed, line);
-            packed += kMultiple;
-          }
-        }
+        for (int64_t i = 0; i < kRows; i += kMultiple, packed += kMultiple * kMultiple)
+          pack_block(lines, panel + i, e, packed);
   }
 
-  static void run(int64_t, int64_t elements, const Bfloat16Pair* a, const Bfloat16Pair* b,
-                  float* sums, bool adds) {
+  /// sums [kRows, kColumns] = a panel of a times a panel of b. Lines of c are asked for step by
+  /// step: all at once they would hold up the loads of panels.
+  static void run(int64_t rows, int64_t elements, const Bfloat16Pair* a, const Bfloat16Pair* b,
+                  float* sums, const bfloat16* c, int64_t ldc) {
     constexpr int64_t half = kMultiple, line = kColumns * 4;
-    float* const corners[] = {sums, sums + half, sums + half * kColumns,
-                              sums + half * kColumns + half};
-    if (adds) {
-      Registers::template load<0>(corners[0], line);
-      Registers::template load<1>(corners[1], line);
-      Registers::template load<2>(corners[2], line);
-      Registers::template load<3>(corners[3], line);
-    } else {
-      Registers::template zero<0>();
-      Registers::template zero<1>();
-      Registers::template zero<2>();
-      Registers::template zero<3>();
-    }
+    Registers::template zero<0>();
+    Registers::template zero<1>();
+    Registers::template zero<2>();
+    Registers::template zero<3>();
+    const bfloat16* const end = c + rows * ldc;
     for (int64_t e = 0; e < elements; e += kMultiple, a += kRows * half, b += kColumns * half) {
+      for (int r = 0; r < 2 && c != end; ++r, c += ldc) __builtin_prefetch(c, 1);
+      // In turns: a product waits for what it needs alone.
       Registers::template load<4>(a, half * 4);
-      Registers::template load<5>(a + half * half, half * 4);
       Registers::template load<6>(b, line);
-      Registers::template load<7>(b + half, line);
       Registers::template multiply_add<0, 4, 6>();
+      Registers::template load<7>(b + half, line);
       Registers::template multiply_add<1, 4, 7>();
+      Registers::template load<5>(a + half * half, half * 4);
       Registers::template multiply_add<2, 5, 6>();
       Registers::template multiply_add<3, 5, 7>();
     }
-    Registers::template store<0>(corners[0], line);
-    Registers::template store<1>(corners[1], line);
-    Registers::template store<2>(corners[2], line);
-    Registers::template store<3>(corners[3], line);
+    Registers::template store<0>(sums, line);
+    Registers::template store<1>(sums + half, line);
+    Registers::template store<2>(sums + half * kColumns, line);
+    Registers::template store<3>(sums + half * kColumns + half, line);
+  }
+
+ private:
+  /// What a register takes of the lines from `first` on.
+  static void pack_block(const HalfLines<bfloat16>& lines, int64_t first, int64_t element,
+                         Bfloat16Pair* packed) {
+    const int64_t from = element * Form::kSteps, to = from + kMultiple * Form::kSteps;
+    if (lines.step == 1 && first + kMultiple <= lines.count && to <= lines.depth) {
+      const bfloat16* line = lines.data + first * lines.line + from;
+#pragma GCC unroll 16
+      for (int64_t i = 0; i < kMultiple; ++i, line += lines.line)
+        store(packed + i * kMultiple, Form::along(line));
+      return;
+    }
+    Vector<Bfloat16Pair> square[kLanes<float>] = {};
+    if (first < lines.count) read_square<Form>(lines, first, from, true, square);
+    for (int64_t i = 0; i < kMultiple; ++i) store(packed + i * kMultiple, square[i]);
   }
 };
 
