@@ -475,7 +475,6 @@ FUNCTIONS: dict[str, Callable[..., Any]] = {
     "fits": fits,
     "can_hold": can_hold,
     "is_negative_number": is_negative_number,
-    "multiplies_matrices": lambda dtype: False,  # NumPy has no halves of that kind
     "range_dtype": range_dtype,
     "spacing_dtype": spacing_dtype,
     "range_length": range_length,

@@ -31,6 +31,4 @@ bool has_paired_products() { return false; }
 
 #endif
 
-bool multiplies_matrices(DType dtype) { return dtype == DType::bfloat16 && has_matrix_products(); }
-
 }  // namespace flambeau

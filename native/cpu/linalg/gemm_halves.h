@@ -292,8 +292,8 @@ void gemm_halves(const Product<typename Tiles::Form::Half>& call) {
           float *mine = sums, *other = sums + kRows * kColumns;
           for (int64_t i = 0; i < rows; i += kRows, std::swap(mine, other)) {
             const int64_t lines = std::min(kRows, rows - i);
-            Tiles::run(lines, elements, a + i * elements, b + j * elements, mine,
-                       c + i * call.ldc, call.ldc);
+            Tiles::run(lines, elements, a + i * elements, b + j * elements, mine, c + i * call.ldc,
+                       call.ldc);
             if (i > 0) finish(i - kRows, other);
           }
           finish((rows - 1) / kRows * kRows, other);

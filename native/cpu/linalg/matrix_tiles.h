@@ -7,6 +7,20 @@
 namespace flambeau::cpu::FLAMBEAU_ISA {
 
 #ifdef __AVX512F__
+/// Left factors where registers take them: 16 rows, each `line` bytes from the one before, and 16
+/// more `below` those; the next 32 steps of the depth are `next` bytes on.
+struct LeftBlocks {
+  const void* data;
+  int64_t line, below, next;
+};
+
+/// Lines of a result that are written soon.
+struct Awaited {
+  const void* data;
+  int64_t line;  ///< bytes from one to the next
+  int64_t count;
+};
+
 /// Panels are cut into blocks of 16 elements, pairs of bfloat16: a register holds 16 lines of them.
 /// `Registers` has eight registers of 16 rows of 64 bytes, and their instructions.
 template <class Registers>
@@ -23,32 +37,49 @@ struct MatrixTiles {
           pack_block(lines, panel + i, e, packed);
   }
 
-  /// sums [kRows, kColumns] = a panel of a times a panel of b. Lines of c are asked for step by
-  /// step: all at once they would hold up the loads of panels.
+  /// sums [kRows, kColumns] = a panel of a times a panel of b, which goes to c.
   static void run(int64_t rows, int64_t elements, const Bfloat16Pair* a, const Bfloat16Pair* b,
                   float* sums, const bfloat16* c, int64_t ldc) {
+    constexpr int64_t block = kMultiple * kMultiple * 4;
+    multiply<2>(elements, {a, kMultiple * 4, block, 2 * block}, b, sums, {c, ldc * 2, rows});
+  }
+
+  /// sums [16 * height, kColumns] = rows of a times a panel of b; the elements are a multiple of
+  /// 16. Lines of the result are asked for step by step: all at once they would hold up the loads
+  /// of factors.
+  template <int height>
+  static void multiply(int64_t elements, const LeftBlocks& left, const Bfloat16Pair* b, float* sums,
+                       Awaited result = {}) {
     constexpr int64_t half = kMultiple, line = kColumns * 4;
     Registers::template zero<0>();
     Registers::template zero<1>();
-    Registers::template zero<2>();
-    Registers::template zero<3>();
-    const bfloat16* const end = c + rows * ldc;
-    for (int64_t e = 0; e < elements; e += kMultiple, a += kRows * half, b += kColumns * half) {
-      for (int r = 0; r < 2 && c != end; ++r, c += ldc) __builtin_prefetch(c, 1);
+    if constexpr (height == 2) {
+      Registers::template zero<2>();
+      Registers::template zero<3>();
+    }
+    const char* a = static_cast<const char*>(left.data);
+    const char* c = static_cast<const char*>(result.data);
+    const char* const end = c + result.count * result.line;
+    for (int64_t e = 0; e < elements; e += kMultiple, a += left.next, b += kColumns * half) {
+      for (int r = 0; r < height && c != end; ++r, c += result.line) __builtin_prefetch(c, 1);
       // In turns: a product waits for what it needs alone.
-      Registers::template load<4>(a, half * 4);
+      Registers::template load<4>(a, left.line);
       Registers::template load<6>(b, line);
       Registers::template multiply_add<0, 4, 6>();
       Registers::template load<7>(b + half, line);
       Registers::template multiply_add<1, 4, 7>();
-      Registers::template load<5>(a + half * half, half * 4);
-      Registers::template multiply_add<2, 5, 6>();
-      Registers::template multiply_add<3, 5, 7>();
+      if constexpr (height == 2) {
+        Registers::template load<5>(a + left.below, left.line);
+        Registers::template multiply_add<2, 5, 6>();
+        Registers::template multiply_add<3, 5, 7>();
+      }
     }
     Registers::template store<0>(sums, line);
     Registers::template store<1>(sums + half, line);
-    Registers::template store<2>(sums + half * kColumns, line);
-    Registers::template store<3>(sums + half * kColumns + half, line);
+    if constexpr (height == 2) {
+      Registers::template store<2>(sums + half * kColumns, line);
+      Registers::template store<3>(sums + half * kColumns + half, line);
+    }
   }
 
  private:

@@ -91,10 +91,10 @@ void add_block(const Backward<T, Form>& run, Work<T, Form>& work, int64_t head, 
   const int64_t columns = std::min(kScoreColumns, heads.seen(first + rows - 1) - c);
   if (columns <= 0) return;
   const int64_t row = head * heads.queries + first;
-  add_product(rows, columns, elements_of<Form>(e), Form::rows(run.query + row * e, e),
-              run.keys.from(head, c), work.weights, step, run.scale, C(0));
-  add_product(rows, columns, elements_of<Form>(v), Form::rows(run.grad + row * v, v),
-              run.values.from(head, c), work.grads, step, C(1), C(0));
+  Form::add_product(rows, columns, elements_of<Form>(e), Form::rows(run.query + row * e, e),
+                    run.keys.from(head, c), work.weights, step, run.scale, C(0));
+  Form::add_product(rows, columns, elements_of<Form>(v), Form::rows(run.grad + row * v, v),
+                    run.values.from(head, c), work.grads, step, C(1), C(0));
   for (int64_t i = 0; i < rows; ++i)
     differentiate_row(work.weights + i * step, work.grads + i * step,
                       std::clamp<int64_t>(heads.seen(first + i) - c, 0, columns), columns,
@@ -102,16 +102,16 @@ void add_block(const Backward<T, Form>& run, Work<T, Form>& work, int64_t head, 
   typename Form::Block& factor = work.factor;
   if (sums.query) {
     factor.take_rows(work.grads, rows, columns);
-    add_product(rows, e, elements_of<Form>(columns), factor.rows(), run.of_key.from(head, c),
-                sums.query, e, run.scale, C(1));
+    Form::add_product(rows, e, elements_of<Form>(columns), factor.rows(), run.of_key.from(head, c),
+                      sums.query, e, run.scale, C(1));
   }
   if (!sums.key) return;
   factor.take_columns(work.weights, rows, columns);
-  add_product(columns, v, elements_of<Form>(rows), factor.columns(), run.of_grad.from(head, first),
-              sums.value, v, C(1), C(1));
+  Form::add_product(columns, v, elements_of<Form>(rows), factor.columns(),
+                    run.of_grad.from(head, first), sums.value, v, C(1), C(1));
   factor.take_columns(work.grads, rows, columns);
-  add_product(columns, e, elements_of<Form>(rows), factor.columns(), run.of_query.from(head, first),
-              sums.key, e, run.scale, C(1));
+  Form::add_product(columns, e, elements_of<Form>(rows), factor.columns(),
+                    run.of_query.from(head, first), sums.key, e, run.scale, C(1));
 }
 
 /// The gradients of a block of keys and values; `to_query`: that of the head's queries, or null.
@@ -141,6 +141,7 @@ void sum_blocks(const Backward<T, Form>& run) {
   const int64_t e = heads.features, cost = 2 * e + 2 * heads.values;
   if (heads.count >= num_threads()) {
     for_rows(heads.count, heads.queries * heads.keys, cost, [&](int64_t begin, int64_t end) {
+      [[maybe_unused]] const typename Form::Session session;
       const auto work = std::make_unique<Own>(heads, heads.queries);
       for (int64_t head = begin; head < end; ++head) {
         Compute<T>* const to_query =
@@ -154,6 +155,7 @@ void sum_blocks(const Backward<T, Form>& run) {
   }
   const int64_t rows = heads.row_blocks(), columns = heads.column_blocks();
   for_rows(heads.count * rows, kScoreRows * heads.keys, cost, [&](int64_t begin, int64_t end) {
+    [[maybe_unused]] const typename Form::Session session;
     const auto work = std::make_unique<Own>(heads, kScoreRows);
     for (int64_t i = begin; i < end; ++i) {
       const int64_t head = i / rows, first = i % rows * kScoreRows;
@@ -167,6 +169,7 @@ void sum_blocks(const Backward<T, Form>& run) {
   });
   for_rows(heads.count * columns, kScoreColumns * heads.queries, cost,
            [&](int64_t begin, int64_t end) {
+             [[maybe_unused]] const typename Form::Session session;
              const auto work = std::make_unique<Own>(heads, 0);
              for (int64_t i = begin; i < end; ++i)
                sum_columns<T, Form>(run, *work, i / columns, i % columns * kScoreColumns, nullptr);

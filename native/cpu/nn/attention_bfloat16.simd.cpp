@@ -1,4 +1,5 @@
-// Attention of bfloat16 for processors that multiply pairs of them (AVX-512 BF16).
+// Attention of bfloat16 for processors that multiply pairs of them (AVX-512 BF16), or matrices
+// (AMX).
 
 #ifdef __AVX512F__
 #pragma GCC target("avx512bf16")
@@ -6,6 +7,7 @@
 #endif
 #include "cpu/nn/attention_backward.h"
 #include "cpu/nn/attention_forward.h"
+#include "cpu/nn/attention_matrices.h"
 #include "cpu/nn/attention_of_pairs.h"
 #include "cpu/nn/attention_pairs.h"
 
@@ -13,9 +15,12 @@ namespace flambeau::cpu::FLAMBEAU_ISA {
 
 const AttentionOfPairs* compiled_attention_of_pairs() {
 #ifdef FLAMBEAU_BFLOAT16_PRODUCTS
+  using InMatrices = Matrices<AmxRegisters>;
   static constexpr AttentionOfPairs pairs{&attend<bfloat16, Pairs>,
                                           &differentiate<bfloat16, Pairs>};
-  return &pairs;
+  static constexpr AttentionOfPairs matrices{&attend<bfloat16, InMatrices>,
+                                             &differentiate<bfloat16, InMatrices>};
+  return has_matrix_products() ? &matrices : &pairs;
 #else
   return nullptr;
 #endif

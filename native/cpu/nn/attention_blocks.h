@@ -51,17 +51,23 @@ struct Panels {
   }
 };
 
-/// c = alpha a b + beta c: `rows_from(i)` are the rows of a from row i on, `elements` long.
-template <class P, class RowsFrom>
-void add_product(int64_t rows, int64_t columns, int64_t elements, const RowsFrom& rows_from,
-                 const Panels<P>& b, Sum<P>* c, int64_t ldc, Sum<P> alpha, Sum<P> beta) {
-  constexpr int64_t width = kTileColumns<P>;
-  for (int64_t j = 0; j < columns; j += width)
-    for (int64_t i = 0; i < rows; i += kTileRows)
-      run_tile(std::min<int64_t>(kTileRows, rows - i), std::min(width, columns - j), elements,
-               rows_from(i), b.from_column(j),
-               Epilogue<P>{c + i * ldc + j, ldc, alpha, beta, nullptr});
-}
+/// How forms multiply whose tiles are in vector registers.
+struct TilesInVectors {
+  /// What a thread holds while it multiplies.
+  struct Session {};
+  /// c = alpha a b + beta c: `rows_from(i)` are the rows of a from row i on, `elements` long.
+  template <class P, class RowsFrom>
+  static void add_product(int64_t rows, int64_t columns, int64_t elements,
+                          const RowsFrom& rows_from, const Panels<P>& b, Sum<P>* c, int64_t ldc,
+                          Sum<P> alpha, Sum<P> beta) {
+    constexpr int64_t width = kTileColumns<P>;
+    for (int64_t j = 0; j < columns; j += width)
+      for (int64_t i = 0; i < rows; i += kTileRows)
+        run_tile(std::min<int64_t>(kTileRows, rows - i), std::min(width, columns - j), elements,
+                 rows_from(i), b.from_column(j),
+                 Epilogue<P>{c + i * ldc + j, ldc, alpha, beta, nullptr});
+  }
+};
 
 /// The elements of every head's matrices, packed: `lines` of them, a panel of lines after the
 /// other.
@@ -100,7 +106,7 @@ static_assert(kScoreColumns % kTileColumns<float> == 0);
 
 /// Elements are multiplied one by one, in the type that is computed in.
 template <class C>
-struct Plain {
+struct Plain : TilesInVectors {
   using Element = C;  // of the heads' matrices
   using Packed = C;   // what tiles multiply
   static constexpr int64_t kSteps = 1;

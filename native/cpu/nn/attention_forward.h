@@ -124,6 +124,7 @@ void attend(const Tensor& result, const Tensor& logsum, const Tensor& query, con
   T* out = result.data<T>();
   C* logsums = logsum.data<C>();
   for_rows(heads.count * blocks, kScoreRows * heads.keys, e + v, [&](int64_t begin, int64_t end) {
+    [[maybe_unused]] const typename Form::Session session;
     const auto rows = std::make_unique<RunningRows<C>>(v);
     const auto weights = std::make_unique<typename Form::Block>();
     for (int64_t task = begin; task < end; ++task) {
@@ -135,14 +136,15 @@ void attend(const Tensor& result, const Tensor& logsum, const Tensor& query, con
       std::fill(rows->result.begin(), rows->result.end(), C(0));
       for (int64_t c = 0; c < limit; c += kScoreColumns) {
         const int64_t columns = std::min(kScoreColumns, limit - c);
-        add_product(count, columns, elements_of<Form>(e), Form::rows(q + place * e, e),
-                    by_key.from(head, c), rows->scores, kScoreStep, static_cast<C>(scale), C(0));
+        Form::add_product(count, columns, elements_of<Form>(e), Form::rows(q + place * e, e),
+                          by_key.from(head, c), rows->scores, kScoreStep, static_cast<C>(scale),
+                          C(0));
         weigh_rows(*rows, count, columns, v, [&](int64_t i) {
           return std::clamp<int64_t>(heads.seen(first + i) - c, 0, columns);
         });
         weights->take_rows(rows->scores, count, columns);
-        add_product(count, v, elements_of<Form>(columns), weights->rows(), by_value.from(head, c),
-                    rows->result.data(), v, C(1), C(1));
+        Form::add_product(count, v, elements_of<Form>(columns), weights->rows(),
+                          by_value.from(head, c), rows->result.data(), v, C(1), C(1));
       }
       for (int64_t i = 0; i < count; ++i) {
         C* y = rows->result.data() + i * v;

@@ -8,9 +8,57 @@
 namespace flambeau::cpu::FLAMBEAU_ISA {
 
 #ifdef FLAMBEAU_BFLOAT16_PRODUCTS
+/// How many elements hold the steps of a depth. Where products take `whole` of them at a time, as
+/// many from any step on as reach the last: zeros follow.
+template <int64_t whole>
+constexpr int64_t paired_elements(int64_t depth) {
+  const int64_t elements = (depth + 1) / 2;
+  return whole == 1 ? elements : (elements + whole - 1) / whole * whole + whole;
+}
+
+inline void pack_pairs_of(const HalfLines<bfloat16>& lines, int64_t elements, Bfloat16Pair* to) {
+  pack_by_element<Paired>(lines, elements, kTileColumns<Bfloat16Pair>, to);
+}
+
+/// Heads' matrices [lines, depth], as right factors of that depth.
+template <int64_t whole>
+class PairedColumns {
+ public:
+  PairedColumns(const bfloat16* data, int64_t heads, int64_t lines, int64_t depth)
+      : packed_(heads, lines, paired_elements<whole>(depth),
+                [=](int64_t head, int64_t first, int64_t count, Bfloat16Pair* to) {
+                  pack_pairs_of({data + (head * lines + first) * depth, depth, 1, count, depth},
+                                paired_elements<whole>(depth), to);
+                }) {}
+  Panels<Bfloat16Pair> from(int64_t head, int64_t line) const {
+    return packed_.from(head, line, 0);
+  }
+
+ private:
+  PackedHeads<Bfloat16Pair> packed_;
+};
+
+/// Heads' matrices [depth, columns], as right factors from an even step of the depth on.
+template <int64_t whole>
+class PairedRows {
+ public:
+  PairedRows(const bfloat16* data, int64_t heads, int64_t depth, int64_t columns)
+      : packed_(heads, columns, paired_elements<whole>(depth),
+                [=](int64_t head, int64_t first, int64_t count, Bfloat16Pair* to) {
+                  pack_pairs_of({data + head * depth * columns + first, 1, columns, count, depth},
+                                paired_elements<whole>(depth), to);
+                }) {}
+  Panels<Bfloat16Pair> from(int64_t head, int64_t step) const {
+    return packed_.from(head, 0, step / Paired::kSteps);
+  }
+
+ private:
+  PackedHeads<Bfloat16Pair> packed_;
+};
+
 /// Two steps of the depth are multiplied at a time, and added in float. Depths that lie along rows
 /// in memory are even.
-struct Pairs {
+struct Pairs : TilesInVectors {
   using Element = bfloat16;
   using Packed = Bfloat16Pair;
   static constexpr int64_t kSteps = Paired::kSteps;
@@ -19,34 +67,8 @@ struct Pairs {
     return [=](int64_t i) { return PairRows{data + i * row, row}; };
   }
 
-  class Transposed {
-   public:
-    Transposed(const bfloat16* data, int64_t heads, int64_t lines, int64_t depth)
-        : packed_(heads, lines, depth / kSteps,
-                  [=](int64_t head, int64_t first, int64_t count, Packed* to) {
-                    pack({data + (head * lines + first) * depth, depth, 1, count, depth}, to);
-                  }) {}
-    Panels<Packed> from(int64_t head, int64_t line) const { return packed_.from(head, line, 0); }
-
-   private:
-    PackedHeads<Packed> packed_;
-  };
-
-  class Straight {
-   public:
-    Straight(const bfloat16* data, int64_t heads, int64_t depth, int64_t columns)
-        : packed_(heads, columns, (depth + 1) / kSteps,
-                  [=](int64_t head, int64_t first, int64_t count, Packed* to) {
-                    pack({data + head * depth * columns + first, 1, columns, count, depth}, to);
-                  }) {}
-    /// `step` is even.
-    Panels<Packed> from(int64_t head, int64_t step) const {
-      return packed_.from(head, 0, step / kSteps);
-    }
-
-   private:
-    PackedHeads<Packed> packed_;
-  };
+  using Transposed = PairedColumns<1>;
+  using Straight = PairedRows<1>;
 
   /// Rounded; a last step that has no other to pair with gets zeros.
   class Block {
@@ -78,11 +100,6 @@ struct Pairs {
     alignas(64) bfloat16 halves_[kScoreRows * kScoreStep];
     alignas(64) Packed pairs_[kScoreRows / 2 * kScoreStep];
   };
-
- private:
-  static void pack(const HalfLines<bfloat16>& lines, Packed* to) {
-    pack_by_element<Paired>(lines, (lines.depth + 1) / kSteps, kTileColumns<Packed>, to);
-  }
 };
 #endif
 
