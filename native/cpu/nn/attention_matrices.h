@@ -37,12 +37,15 @@ struct Matrices {
    public:
     void take_rows(const float* scores, int64_t rows, int64_t columns) {
       constexpr int64_t lanes = kLanes<float>;
+      const int64_t whole = columns / lanes * lanes;
       for (int64_t i = 0; i < rows; ++i, scores += kScoreStep) {
         bfloat16* const to = rows_ + i * kScoreStep;
-        for (int64_t j = 0; j < padded(columns); j += lanes)
-          *reinterpret_cast<HalfVector*>(to + j) = Paired::narrow(
-              j < columns ? Mask<float>(std::min(lanes, columns - j)).load(scores + j)
-                          : Vector<float>{});
+        const auto put = [to](int64_t j, Vector<float> values) {
+          *reinterpret_cast<HalfVector*>(to + j) = Paired::narrow(values);
+        };
+        for (int64_t j = 0; j < whole; j += lanes) put(j, load(scores + j));
+        for (int64_t j = whole; j < padded(columns); j += lanes) put(j, Vector<float>{});
+        if (whole < columns) put(whole, Mask<float>(columns - whole).load(scores + whole));
       }
     }
     void take_columns(const float* scores, int64_t rows, int64_t columns) {
@@ -106,14 +109,31 @@ struct Matrices {
     float* c;
     int64_t rows, columns;
     void add(const float* sums, int64_t ldc, float alpha, float beta) const {
-      constexpr int64_t lanes = kLanes<float>;
+      if (columns == Tiles::kColumns && beta == 0)
+        return each<false>(sums, ldc, alpha, beta, [](int64_t) { return Whole(); });
+      if (columns == Tiles::kColumns)
+        return each<true>(sums, ldc, alpha, beta, [](int64_t) { return Whole(); });
+      each<true>(sums, ldc, alpha, beta, [this](int64_t j) {
+        return Mask<float>(std::clamp<int64_t>(columns - j, 0, kLanes<float>));
+      });
+    }
+
+   private:
+    struct Whole {
+      static Vector<float> load(const float* from) { return FLAMBEAU_ISA::load(from); }
+      static void store(float* to, Vector<float> value) { FLAMBEAU_ISA::store(to, value); }
+    };
+    /// `lanes_at(j)`: which of a vector's columns there are from j on.
+    template <bool reads, class LanesAt>
+    void each(const float* sums, int64_t ldc, float alpha, float beta,
+              const LanesAt& lanes_at) const {
       float* to = c;
       for (int64_t i = 0; i < rows; ++i, to += ldc, sums += Tiles::kColumns)
-        for (int64_t j = 0; j < columns; j += lanes) {
-          const Mask<float> mask(std::min(lanes, columns - j));
+        for (int64_t j = 0; j < Tiles::kColumns; j += kLanes<float>) {
+          const auto lanes = lanes_at(j);
           Vector<float> value = load(sums + j) * splat(alpha);
-          if (beta != 0) value += mask.load(to + j) * splat(beta);
-          mask.store(to + j, value);
+          if (reads && beta != 0) value += lanes.load(to + j) * splat(beta);
+          lanes.store(to + j, value);
         }
     }
   };
