@@ -9,6 +9,7 @@
 #include "core/backends/half_products.h"
 #include "cpu/linalg/gemm_halves.h"
 #include "cpu/linalg/half_dots.h"
+#include "cpu/linalg/matrix_dots.h"
 #include "cpu/linalg/matrix_tiles.h"
 
 namespace flambeau::cpu::FLAMBEAU_ISA {
@@ -85,11 +86,16 @@ TEST(register_tiles) {
 }
 
 template <class T>
+HalfDots<T> dots_of(const Product<T>& call) {
+  return {
+      call.m, call.n,   call.k, call.a.data, call.a.row, call.a.column, call.b.data, call.b.column,
+      call.c, call.ldc, 1,      call.alpha,  call.beta,  call.bias,     0,           1};
+}
+
+template <class T>
 void few_rows(const Product<T>& call) {
   if (call.b.row != 1) return gemm_halves<RegisterTiles<Widened<T>>>(call);
-  dot_halves<Widened<T>>({call.m, call.n, call.k, call.a.data, call.a.row, call.a.column,
-                          call.b.data, call.b.column, call.c, call.ldc, 1, call.alpha, call.beta,
-                          call.bias, 0, 1});
+  dot_halves<Widened<T>>(dots_of(call));
 }
 
 TEST(dots) {
@@ -129,6 +135,14 @@ struct EmulatedRegisters {
             sums[sum][i][j] += part(row(a, i)[p], high) * part(row(b, p)[j], high);
   }
 };
+
+TEST(emulated_matrix_dots) {
+  const auto run = [](const Product<bfloat16>& call) {
+    if (call.b.row != 1) return gemm_halves<RegisterTiles<Widened<bfloat16>>>(call);
+    MatrixDots<EmulatedRegisters>::run(dots_of(call));
+  };
+  for (const int64_t most : {1, 2, 8, 16, 19}) compare_all<bfloat16>(run, most);
+}
 
 TEST(emulated_matrix_tiles) { compare_all<bfloat16>(&gemm_halves<MatrixTiles<EmulatedRegisters>>); }
 

@@ -6,6 +6,7 @@
 #endif
 #include "cpu/linalg/gemm_halves.h"
 #include "cpu/linalg/half_dots.h"
+#include "cpu/linalg/matrix_dots.h"
 #include "cpu/linalg/matrix_tiles.h"
 
 namespace flambeau::cpu::FLAMBEAU_ISA {
@@ -19,6 +20,13 @@ void gemm_by_matrices(const Product<bfloat16>& call) {
   gemm_halves<MatrixTiles<AmxRegisters>>(call);
 }
 
+/// A single line is faster in vectors.
+void dots_by_matrices(const HalfDots<bfloat16>& call) {
+  if (call.few == 1) return dot_halves<Paired>(call);
+  const AmxRegisters::Configured configured;
+  MatrixDots<AmxRegisters>::run(call);
+}
+
 }  // namespace
 
 const HalfKernels<bfloat16>* paired_kernels() {
@@ -30,8 +38,8 @@ const HalfKernels<bfloat16>* paired_kernels() {
 
 const HalfKernels<bfloat16>* matrix_kernels() {
   using Tiles = MatrixTiles<AmxRegisters>;
-  static constexpr HalfKernels<bfloat16> kernels{&gemm_by_matrices, &dot_halves<Paired>,
-                                                 Tiles::kRows, Tiles::kColumns};
+  static constexpr HalfKernels<bfloat16> kernels{&gemm_by_matrices, &dots_by_matrices, Tiles::kRows,
+                                                 Tiles::kColumns, MatrixDots<AmxRegisters>::kFew};
   return &kernels;
 }
 #else

@@ -44,12 +44,12 @@ void gemm_half(const Product<T>& call) {
   const HalfKernels<T>& kernels = half_kernels<T>();
   const auto& [m, n, k, a, b, c, ldc, alpha, beta, bias] = call;
   const bool dense_rows = a.column == 1, dense_columns = b.row == 1;
-  if (m <= kFewLines && dense_columns) {
+  if (m <= kernels.few_lines && dense_columns) {
     return run_dots<T>(
         {m, n, k, a.data, a.row, a.column, b.data, b.column, c, ldc, 1, alpha, beta, bias, 0, 1},
         kernels);
   }
-  if (n <= kFewLines && dense_rows) {
+  if (n <= kernels.few_lines && dense_rows) {
     return run_dots<T>(
         {n, m, k, b.data, b.column, b.row, a.data, a.row, c, 1, ldc, alpha, beta, bias, 1, 0},
         kernels);

@@ -5,7 +5,7 @@
 
 namespace flambeau::cpu {
 
-/// Fewer lines than these are not worth packing.
+/// So few lines are not worth packing.
 inline constexpr int64_t kFewLines = 8;
 
 /// c of products of lines: `few` of one factor with `many` of the other, which are dense.
@@ -38,6 +38,7 @@ struct HalfKernels {
   void (*gemm)(const Product<T>& call);
   void (*dots)(const HalfDots<T>& call);
   int64_t tile_rows, tile_columns;
+  int64_t few_lines = kFewLines;  ///< at most: `dots` is faster
 };
 
 FLAMBEAU_IN_EACH_SET(template <class T> const HalfKernels<T>& half_kernels();
