@@ -7,7 +7,6 @@
 
 namespace flambeau::cpu::FLAMBEAU_ISA {
 
-#ifdef FLAMBEAU_BFLOAT16_PRODUCTS
 /// How many elements hold the steps of a depth. Where products take `whole` of them at a time, as
 /// many from any step on as reach the last: zeros follow.
 template <int64_t whole>
@@ -56,6 +55,7 @@ class PairedRows {
   PackedHeads<Bfloat16Pair> packed_;
 };
 
+#ifdef FLAMBEAU_BFLOAT16_PRODUCTS
 /// Two steps of the depth are multiplied at a time, and added in float. Depths that lie along rows
 /// in memory are even.
 struct Pairs : TilesInVectors {
