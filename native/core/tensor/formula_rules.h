@@ -9,7 +9,6 @@
 #include <utility>
 #include <vector>
 
-#include "core/backends/half_products.h"
 #include "core/base/checked.h"
 #include "core/geometry/arguments.h"
 #include "core/geometry/broadcast.h"
