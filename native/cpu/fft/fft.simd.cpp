@@ -70,6 +70,8 @@ void real_to_complex(const Tensor& result, const Tensor& self, IntList order, in
   const Task task{false, scale, Half::written};
   if (n % 2 == 0) {
     const auto plan = real_plan_of<T>(n);
+    if (are_whole_lines(n / 2, in, out))
+      return transform_real_lines<T>(*plan, in, out, lines, static_cast<T>(scale));
     if (is_tiled(*plan->half, lines))
       return transform_tiles<T>(*plan->half, in, out, lines, task, {nullptr, plan.get()});
     for_groups<T>(*plan->half, 1, lines, n, [&](int64_t first, int64_t count, T* memory) {

@@ -11,6 +11,29 @@ namespace flambeau::cpu::FLAMBEAU_ISA::fft {
 
 using ::flambeau::cpu::fft::RealPlan;
 
+/// Complex numbers side by side, as many as a vector has elements, from memory and back.
+template <class T, bool swaps>
+FLAMBEAU_INLINE void load_joined(Number<T>& number, const T* from) {
+  constexpr auto order = std::make_integer_sequence<int, kVector<T>>();
+  const Vector<T> a = FLAMBEAU_ISA::load(from), b = FLAMBEAU_ISA::load(from + kVector<T>);
+  detail::every_other<0, 1>(swaps ? number.im : number.re, a, b, order);
+  detail::every_other<1, 1>(swaps ? number.re : number.im, a, b, order);
+}
+template <class T>
+FLAMBEAU_INLINE void join_parts(Vector<T>& low, Vector<T>& high, const Number<T>& number) {
+  constexpr auto order = std::make_integer_sequence<int, kVector<T>>();
+  detail::interleave<0, kVector<T>>(low, number.re, number.im, order);
+  detail::interleave<1, kVector<T>>(high, number.re, number.im, order);
+}
+
+template <class T>
+FLAMBEAU_INLINE void store_joined(T* to, const Number<T>& number) {
+  Vector<T> low, high;
+  join_parts<T>(low, high, number);
+  FLAMBEAU_ISA::store(to, low);
+  FLAMBEAU_ISA::store(to + kVector<T>, high);
+}
+
 /// X_k = E_k + w^k O_k of the transforms of the even and the odd numbers, where z = E_k + i O_k and
 /// `mirror` is E_-k + i O_-k. V: a number, or many side by side.
 template <class V>
@@ -72,6 +95,29 @@ void split_pairs(const RealPlan<T>& plan, const T* z, T* to, int64_t step, T sca
   for (; k < half; ++k) split(k, k);
   split(0, 0);
   split(half, 0);
+}
+
+/// The same of one line whose parts lie apart, with room for one number more.
+template <class T>
+void split_parts(const RealPlan<T>& plan, Parts<T> z, T* to, T scale) {
+  constexpr auto order = std::make_integer_sequence<int, kVector<T>>();
+  const int64_t half = plan.half->n;
+  const Parts<const T> roots{plan.root_parts.data(), plan.root_parts.data() + half};
+  z.re[half] = z.re[0];
+  z.im[half] = z.im[0];
+  for (int64_t k = 0; k < half; k += kVector<T>) {
+    Number<T> one, mirror, root, found;
+    load_number(one, Parts<const T>{z.re + k, z.im + k});
+    const int64_t last = half - k - kVector<T> + 1;
+    load_number(mirror, Parts<const T>{z.re + last, z.im + last});
+    detail::turn_round(mirror.re, order);
+    detail::turn_round(mirror.im, order);
+    load_number(root, roots.at(k));
+    split_pair(found.re, found.im, one.re, one.im, mirror.re, mirror.im, root.re, root.im);
+    store_joined(to + 2 * k, T(0.5) * scale * found);
+  }
+  to[2 * half] = scale * (z.re[0] - z.im[0]);
+  to[2 * half + 1] = T(0);
 }
 
 /// What split_pairs makes, to h pairs, twice as large. The first and the last number count as real.

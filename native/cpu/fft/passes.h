@@ -46,11 +46,12 @@ struct Number {
   FLAMBEAU_INLINE friend Number operator*(T a, Number b) { return {a * b.re, a * b.im}; }
   /// Times -i.
   FLAMBEAU_INLINE Number back() const { return {im, -re}; }
-  /// Times a complex number.
-  FLAMBEAU_INLINE Number turned(T c, T d) const {
-    const Vector<T> right = splat(c), up = splat(d);
+  /// Times complex numbers.
+  FLAMBEAU_INLINE Number turned(Vector<T> right, Vector<T> up) const {
     return {multiply_add<T>(re, right, -(im * up)), multiply_add<T>(re, up, im * right)};
   }
+  /// Times one.
+  FLAMBEAU_INLINE Number turned(T c, T d) const { return turned(splat(c), splat(d)); }
 };
 
 template <class T>
@@ -119,14 +120,44 @@ FLAMBEAU_INLINE void butterfly(Number<T> (&x)[8]) {
   }
 }
 
-/// One transform, whose elements lie `from_step` apart, each result but the first times its factor
-/// of `turns`; they are all 1 where there are none.
-template <class T, int radix, bool has_turns>
-FLAMBEAU_INLINE void transform_one(Parts<const T> from, int64_t from_step, Parts<T> to,
-                                   int64_t to_step, const T* turns) {
+template <class T>
+FLAMBEAU_INLINE void butterfly(Number<T> (&x)[16]) {
+  constexpr T kCos = T(0.923879532511286756128183189396788287);
+  constexpr T kSin = T(0.382683432365089771728459984030398867);
+  constexpr T kRoot = T(0.707106781186547524400844362104849039);
+  Number<T> v[4][4];
+#pragma GCC unroll 4
+  for (int i = 0; i < 4; ++i) {
+#pragma GCC unroll 4
+    for (int j = 0; j < 4; ++j) v[i][j] = x[i + 4 * j];
+    butterfly(v[i]);
+  }
+  v[1][1] = v[1][1].turned(kCos, -kSin);
+  v[1][2] = kRoot * (v[1][2] + v[1][2].back());
+  v[1][3] = v[1][3].turned(kSin, -kCos);
+  v[2][1] = kRoot * (v[2][1] + v[2][1].back());
+  v[2][2] = v[2][2].back();
+  v[2][3] = kRoot * (v[2][3].back() - v[2][3]);
+  v[3][1] = v[3][1].turned(kSin, -kCos);
+  v[3][2] = kRoot * (v[3][2].back() - v[3][2]);
+  v[3][3] = v[3][3].turned(-kCos, kSin);
+#pragma GCC unroll 4
+  for (int k = 0; k < 4; ++k) {
+    Number<T> w[4] = {v[0][k], v[1][k], v[2][k], v[3][k]};
+    butterfly(w);
+#pragma GCC unroll 4
+    for (int j = 0; j < 4; ++j) x[k + 4 * j] = w[j];
+  }
+}
+
+/// One transform, whose element k load(number, k) reads, each result but the first times its
+/// factor of `turns`; they are all 1 where there are none.
+template <class T, int radix, bool has_turns, class Load>
+FLAMBEAU_INLINE void transform_loaded(const Load& load, Parts<T> to, int64_t to_step,
+                                      const T* turns) {
   Number<T> v[radix];
 #pragma GCC unroll 8
-  for (int k = 0; k < radix; ++k) load_number(v[k], from.at(k * from_step));
+  for (int k = 0; k < radix; ++k) load(v[k], k);
   butterfly(v);
   store_number(to, v[0]);
 #pragma GCC unroll 8
@@ -134,6 +165,16 @@ FLAMBEAU_INLINE void transform_one(Parts<const T> from, int64_t from_step, Parts
     if constexpr (has_turns) v[k] = v[k].turned(turns[2 * k - 2], turns[2 * k - 1]);
     store_number(to.at(k * to_step), v[k]);
   }
+}
+
+/// The same of elements that lie `from_step` apart.
+template <class T, int radix, bool has_turns>
+FLAMBEAU_INLINE void transform_one(Parts<const T> from, int64_t from_step, Parts<T> to,
+                                   int64_t to_step, const T* turns) {
+  transform_loaded<T, radix, has_turns>(
+      [&](Number<T>& number, int k)
+          __attribute__((always_inline)) { load_number(number, from.at(k * from_step)); },
+      to, to_step, turns);
 }
 
 /// Transforms [begin, end) of a pass, the first elements of which are x[0], x[s] and so on.

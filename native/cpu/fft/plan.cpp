@@ -202,6 +202,28 @@ std::shared_ptr<const RealPlan<T>> make(int64_t n, RealPlan<T>*) {
   plan->half = plan_of<T>(n / 2);
   const Roots roots(n);
   for (int64_t k = 0; k <= n / 2; ++k) roots.append(plan->roots, k);
+  for (size_t part = 0; part < 2; ++part)
+    for (size_t k = 0; k < static_cast<size_t>(n / 2); ++k)
+      plan->root_parts.push_back(plan->roots[2 * k + part]);
+  return plan;
+}
+
+template <class T>
+std::shared_ptr<const LinePlan<T>> make(int64_t n, LinePlan<T>*) {
+  constexpr int64_t kRow = LinePlan<T>::kRow;
+  auto plan = std::make_shared<LinePlan<T>>();
+  const int64_t rows = n / kRow;
+  plan->of_columns = plan_of<T>(rows);
+  const Roots roots(n);
+  for (int64_t first = 0; first < rows; first += kRow) {
+    for (int64_t j = 1; j < kRow; ++j) {
+      std::vector<T> row;
+      // Fewer rows than one has elements are those of several lines.
+      for (int64_t k = 0; k < kRow; ++k) roots.append(row, (first + k) % rows * j);
+      for (size_t part = 0; part < 2; ++part)
+        for (size_t k = 0; k < kRow; ++k) plan->turns.push_back(row[2 * k + part]);
+    }
+  }
   return plan;
 }
 
@@ -259,10 +281,16 @@ template <class T>
 std::shared_ptr<const RealPlan<T>> real_plan_of(int64_t n) {
   return cache<RealPlan<T>>().get(n);
 }
+template <class T>
+std::shared_ptr<const LinePlan<T>> line_plan_of(int64_t n) {
+  return cache<LinePlan<T>>().get(n);
+}
 
 template std::shared_ptr<const Plan<float>> plan_of(int64_t);
 template std::shared_ptr<const Plan<double>> plan_of(int64_t);
 template std::shared_ptr<const RealPlan<float>> real_plan_of(int64_t);
 template std::shared_ptr<const RealPlan<double>> real_plan_of(int64_t);
+template std::shared_ptr<const LinePlan<float>> line_plan_of(int64_t);
+template std::shared_ptr<const LinePlan<double>> line_plan_of(int64_t);
 
 }  // namespace flambeau::cpu::fft

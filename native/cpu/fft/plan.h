@@ -35,11 +35,21 @@ struct Plan {
   bool has_split() const { return of_columns != nullptr; }
 };
 
+/// Of a line as rows of 64 bytes of real numbers: transforms of the columns, which lie side by
+/// side, turns, and those of the rows.
+template <class T>
+struct LinePlan {
+  static constexpr int64_t kRow = 64 / sizeof(T);
+  std::shared_ptr<const Plan<T>> of_columns;
+  std::vector<T> turns;  ///< e^(-2 pi i j k / n): [k / row][0 < j < row][part][k % row]
+};
+
 /// Of n real numbers as n / 2 complex ones, n even: e^(-2 pi i k / n) for k <= n / 2.
 template <class T>
 struct RealPlan {
   std::shared_ptr<const Plan<T>> half;
   std::vector<T> roots;
+  std::vector<T> root_parts;  ///< the same for k < n / 2, real parts before imaginary ones
 };
 
 /// Lines of more elements are split: the second-level cache does not hold a tile of them, which is
@@ -58,5 +68,8 @@ template <class T>
 std::shared_ptr<const Plan<T>> plan_of(int64_t n);
 template <class T>
 std::shared_ptr<const RealPlan<T>> real_plan_of(int64_t n);
+/// n: a multiple of half a square of kRow.
+template <class T>
+std::shared_ptr<const LinePlan<T>> line_plan_of(int64_t n);
 
 }  // namespace flambeau::cpu::fft

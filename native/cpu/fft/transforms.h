@@ -6,6 +6,7 @@
 
 #include "core/threads/parallel.h"
 #include "cpu/fft/tile_transform.h"
+#include "cpu/fft/whole_lines.h"
 
 namespace flambeau::cpu::FLAMBEAU_ISA::fft {
 
@@ -37,6 +38,12 @@ bool is_tiled(const Plan<T>& plan, int64_t count) {
   return !plan.is_convolution() && !(plan.has_split() && (are_few || are_long));
 }
 
+/// Whether lines are transformed one by one.
+template <class T>
+bool are_whole_lines(int64_t n, const Lines<const T>& in, const Lines<T>& out) {
+  return are_rows(in) && are_rows(out) && LineTransform<T>::suits(n);
+}
+
 /// One long line as a matrix: its columns into `work`, whose rows become the result's columns.
 template <class T>
 void transform_split(const Plan<T>& plan, const Lines<const T>& in, const Lines<T>& out,
@@ -60,6 +67,11 @@ template <class T>
 void transform(const Plan<T>& plan, const Lines<const T>& in, const Lines<T>& out, int64_t count,
                Task task) {
   if (plan.is_convolution()) return transform_convolved(plan, in, out, count, task);
+  if (are_whole_lines(plan.n, in, out)) {
+    const auto scale = static_cast<T>(task.scale);
+    return task.inverse ? transform_lines<T, true>(plan.n, in, out, count, scale)
+                        : transform_lines<T, false>(plan.n, in, out, count, scale);
+  }
   if (is_tiled(plan, count)) return transform_tiles(plan, in, out, count, task);
   const auto run = [&](int64_t begin, int64_t end) {
     for (int64_t line = begin; line < end; ++line) transform_split(plan, in, out, line, task);
