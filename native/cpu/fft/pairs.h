@@ -102,7 +102,6 @@ template <class T>
 void split_parts(const RealPlan<T>& plan, Parts<T> z, T* to, T scale) {
   constexpr auto order = std::make_integer_sequence<int, kVector<T>>();
   const int64_t half = plan.half->n;
-  const Parts<const T> roots{plan.root_parts.data(), plan.root_parts.data() + half};
   z.re[half] = z.re[0];
   z.im[half] = z.im[0];
   for (int64_t k = 0; k < half; k += kVector<T>) {
@@ -112,7 +111,9 @@ void split_parts(const RealPlan<T>& plan, Parts<T> z, T* to, T scale) {
     load_number(mirror, Parts<const T>{z.re + last, z.im + last});
     detail::turn_round(mirror.re, order);
     detail::turn_round(mirror.im, order);
-    load_number(root, roots.at(k));
+    const int64_t width = plan.root_width;
+    const T* const roots = plan.root_rows.data() + 2 * (k / width) * kLanes<T> + k % width;
+    load_number(root, Parts<const T>{roots, roots + kLanes<T>});
     split_pair(found.re, found.im, one.re, one.im, mirror.re, mirror.im, root.re, root.im);
     store_joined(to + 2 * k, T(0.5) * scale * found);
   }

@@ -156,11 +156,11 @@ template <class T, int radix, bool has_turns, class Load>
 FLAMBEAU_INLINE void transform_loaded(const Load& load, Parts<T> to, int64_t to_step,
                                       const T* turns) {
   Number<T> v[radix];
-#pragma GCC unroll 8
+#pragma GCC unroll 16
   for (int k = 0; k < radix; ++k) load(v[k], k);
   butterfly(v);
   store_number(to, v[0]);
-#pragma GCC unroll 8
+#pragma GCC unroll 16
   for (int k = 1; k < radix; ++k) {
     if constexpr (has_turns) v[k] = v[k].turned(turns[2 * k - 2], turns[2 * k - 1]);
     store_number(to.at(k * to_step), v[k]);

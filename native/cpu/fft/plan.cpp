@@ -202,9 +202,13 @@ std::shared_ptr<const RealPlan<T>> make(int64_t n, RealPlan<T>*) {
   plan->half = plan_of<T>(n / 2);
   const Roots roots(n);
   for (int64_t k = 0; k <= n / 2; ++k) roots.append(plan->roots, k);
-  for (size_t part = 0; part < 2; ++part)
-    for (size_t k = 0; k < static_cast<size_t>(n / 2); ++k)
-      plan->root_parts.push_back(plan->roots[2 * k + part]);
+  constexpr int64_t kRow = LinePlan<T>::kRow;
+  plan->root_width = n == kRow * kRow ? kRow / 2 : kRow;
+  for (int64_t k = 0; k + plan->root_width <= n / 2; k += plan->root_width)
+    for (int64_t part = 0; part < 2; ++part)
+      for (int64_t i = 0; i < kRow; ++i)
+        plan->root_rows.push_back(
+            plan->roots[static_cast<size_t>(2 * (k + i % plan->root_width) + part)]);
   return plan;
 }
 

@@ -49,7 +49,10 @@ template <class T>
 struct RealPlan {
   std::shared_ptr<const Plan<T>> half;
   std::vector<T> roots;
-  std::vector<T> root_parts;  ///< the same for k < n / 2, real parts before imaginary ones
+  /// The same for k < n / 2, as LinePlan has turns: [k / width][part][k % width] in rows of 64
+  /// bytes. Where n / 2 numbers make half a square of such rows, width is half a row, and repeated.
+  std::vector<T> root_rows;
+  int64_t root_width = 0;
 };
 
 /// Lines of more elements are split: the second-level cache does not hold a tile of them, which is

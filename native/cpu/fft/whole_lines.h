@@ -30,20 +30,83 @@ struct Place {
   FLAMBEAU_INLINE Place(int64_t k, int64_t lane) : line(lane / kWidth), number(k + lane % kWidth) {}
 };
 
+template <class T, int count>
+FLAMBEAU_INLINE void store_joined(T* const* lines, int64_t k, int64_t lane,
+                                  const Number<T>& number) {
+  Vector<T> low, high;
+  join_parts<T>(low, high, number);
+  const Place<T, count> first(k, lane), second(k, lane + kVector<T> / 2);
+  FLAMBEAU_ISA::store(lines[first.line] + 2 * first.number, low);
+  FLAMBEAU_ISA::store(lines[second.line] + 2 * second.number, high);
+}
+
 /// Results as complex numbers in memory.
 template <class T, bool swaps>
 struct JoinedResult {
   T* lines[2];
   T scale;
+  /// Those of all rows, numbers from k on, `step` apart, in the lanes from `lane` on.
   template <int count>
-  FLAMBEAU_INLINE void write(int64_t k, int64_t lane, const Number<T>& number) const {
-    constexpr int64_t half = kVector<T> / 2;
-    const Vector<T> re = scale * number.re, im = scale * number.im;
-    Vector<T> low, high;
-    join_parts<T>(low, high, swaps ? Number<T>{im, re} : Number<T>{re, im});
-    const Place<T, count> first(k, lane), second(k, lane + half);
-    FLAMBEAU_ISA::store(lines[first.line] + 2 * first.number, low);
-    FLAMBEAU_ISA::store(lines[second.line] + 2 * second.number, high);
+  FLAMBEAU_INLINE void write(int64_t k, int64_t step, int64_t lane,
+                             const Number<T> (&numbers)[kLanes<T>]) const {
+#pragma GCC unroll 16
+    for (int64_t j = 0; j < kLanes<T>; ++j) {
+      const Vector<T> re = scale * numbers[j].re, im = scale * numbers[j].im;
+      store_joined<T, count>(lines, k + j * step, lane,
+                             swaps ? Number<T>{im, re} : Number<T>{re, im});
+    }
+  }
+};
+
+/// The first halves of the transforms of real numbers, given in pairs, of lines of one square: all
+/// that one result is made of is found in registers.
+template <class T>
+struct SplitResult {
+  const RealPlan<T>& plan;
+  T* lines[2];
+  T scale;
+
+  /// Whether those of a row are mirrored within a vector.
+  template <int count>
+  static constexpr bool kSuits = kVector<T> % Place<T, count>::kWidth == 0;
+
+  template <int count>
+  FLAMBEAU_INLINE void write(int64_t, int64_t, int64_t lane,
+                             const Number<T> (&z)[kLanes<T>]) const {
+    constexpr int64_t kWidth = Place<T, count>::kWidth;
+    const T half = T(0.5) * scale;
+#pragma GCC unroll 16
+    for (int64_t j = 0; j < kLanes<T>; ++j) {
+      const Number<T>& next = z[(kLanes<T> - j) % kLanes<T>];
+      Number<T> mirror, found;
+      mirror_row<kWidth>(mirror.re, z[kLanes<T> - 1 - j].re, next.re);
+      mirror_row<kWidth>(mirror.im, z[kLanes<T> - 1 - j].im, next.im);
+      const T* const roots = plan.root_rows.data() + 2 * j * kLanes<T> + lane;
+      split_pair(found.re, found.im, z[j].re, z[j].im, mirror.re, mirror.im,
+                 FLAMBEAU_ISA::load(roots), FLAMBEAU_ISA::load(roots + kLanes<T>));
+      store_joined<T, count>(lines, j * kWidth, lane, half * found);
+    }
+    for (int64_t v = 0; v < kVector<T>; v += kWidth) {
+      T* const last = lines[(lane + v) / kWidth] + 2 * kWidth * kLanes<T>;
+      last[0] = scale * (z[0].re[v] - z[0].im[v]);
+      last[1] = T(0);
+    }
+  }
+
+ private:
+  /// Of each `width` elements, the first from `first`, the others of `rest` from the last to the
+  /// second.
+  template <int64_t width, int... i>
+  static FLAMBEAU_INLINE void mirror_row(Vector<T>& to, const Vector<T>& rest,
+                                         const Vector<T>& first, std::integer_sequence<int, i...>) {
+    constexpr int n = sizeof...(i);
+    to = __builtin_shufflevector(rest, first,
+                                 (i % width == 0 ? n + i : i / width * width + width - i % width)...);
+  }
+  template <int64_t width>
+  static FLAMBEAU_INLINE void mirror_row(Vector<T>& to, const Vector<T>& rest,
+                                         const Vector<T>& first) {
+    mirror_row<width>(to, rest, first, std::make_integer_sequence<int, kVector<T>>());
   }
 };
 
@@ -52,15 +115,12 @@ template <class T>
 struct PartedResult {
   Parts<T> lines[2];
   template <int count>
-  FLAMBEAU_INLINE void write(int64_t k, int64_t lane, const Number<T>& number) const {
-    constexpr int64_t size = std::min(kVector<T>, Place<T, count>::kWidth);
-#pragma GCC unroll 2
-    for (int64_t v = 0; v < kVector<T>; v += size) {
-      const Place<T, count> place(k, lane + v);
-      const Parts<T> to = lines[place.line].at(place.number);
-      memcpy(to.re, reinterpret_cast<const T*>(&number.re) + v, size * sizeof(T));
-      memcpy(to.im, reinterpret_cast<const T*>(&number.im) + v, size * sizeof(T));
-    }
+  FLAMBEAU_INLINE void write(int64_t k, int64_t step, int64_t lane,
+                             const Number<T> (&numbers)[kLanes<T>]) const {
+    const Place<T, count> place(k, lane);
+#pragma GCC unroll 16
+    for (int64_t j = 0; j < kLanes<T>; ++j)
+      store_number(lines[place.line].at(place.number + j * step), numbers[j]);
   }
 };
 
@@ -79,6 +139,22 @@ class LineTransform {
       : plan_(flambeau::cpu::fft::line_plan_of<T>(n)), rows_(n / kRow), together_(rows_ < kRow ? 2 : 1) {}
   /// Lines that are transformed at once.
   int64_t together() const { return together_; }
+
+  /// Of real numbers in pairs.
+  void run_real(const RealPlan<T>& plan, const T* const* from, T* const* to, T scale) const {
+    const SplitResult<T> split{plan, {to[0], to[1]}, scale};
+    if constexpr (SplitResult<T>::template kSuits<1>) {
+      if (rows_ == kRow) return run<false>(from, split);
+    }
+    if constexpr (SplitResult<T>::template kSuits<2>) {
+      if (rows_ < kRow) return run<false>(from, split);
+    }
+    const int64_t size = rows_ * kRow + kRow;  // and the first number again
+    T* const z = scratch<T>(1, static_cast<size_t>(4 * size));
+    const PartedResult<T> result{{{z, z + size}, {z + 2 * size, z + 3 * size}}};
+    run<false>(from, result);
+    for (int64_t v = 0; v < together_; ++v) split_parts(plan, result.lines[v], to[v], scale);
+  }
 
   template <bool swaps, class Result>
   void run(const T* const* lines, const Result& result) const {
@@ -102,33 +178,38 @@ class LineTransform {
 
   /// Where the results are.
   template <bool swaps>
-  Parts<const T> transform_columns(const T* line, int64_t which) const {
+  FLAMBEAU_INLINE Parts<const T> transform_columns(const T* line, int64_t which) const {
     const int64_t first = which * rows_ * kRow;
-    Parts<T> buffers[2] = {buffer(0).at(first), buffer(1).at(first)};
+    Parts<T> from = buffer(0).at(first), to = buffer(1).at(first);
+    if (rows_ == 8) return read<swaps, 8, false>(1, nullptr, line, to);
+    if (rows_ == 16) return read<swaps, 16, false>(1, nullptr, line, to);
     const auto& passes = plan_->of_columns->passes;
-    with_radix(passes.front().radix, [&]<int radix>() {
-      read<swaps, radix>(passes.front(), line, buffers[0]);
+    const Pass<T>& pass = passes.front();
+    with_radix(pass.radix, [&]<int radix>() {
+      read<swaps, radix, true>(pass.count, pass.twiddles.data(), line, to);
     });
-    int64_t s = kRow * passes.front().radix;
+    int64_t s = kRow * pass.radix;
     for (size_t i = 1; i < passes.size(); ++i) {
-      run_pass<T>(passes[i], s, {buffers[0].re, buffers[0].im}, buffers[1]);
+      std::swap(from, to);
+      run_pass<T>(passes[i], s, {from.re, from.im}, to);
       s *= passes[i].radix;
-      std::swap(buffers[0], buffers[1]);
     }
-    return {buffers[0].re, buffers[0].im};
+    return {to.re, to.im};
   }
 
-  template <bool swaps, int radix>
-  static void read(const Pass<T>& pass, const T* line, Parts<T> to) {
-    for (int64_t p = 0; p < pass.count; ++p) {
-      const T* const turns = pass.twiddles.data() + 2 * p * (radix - 1);
+  /// The first pass.
+  template <bool swaps, int radix, bool has_turns>
+  static Parts<const T> read(int64_t count, const T* twiddles, const T* line, Parts<T> to) {
+    for (int64_t p = 0; p < count; ++p) {
+      const T* const turns = has_turns ? twiddles + 2 * p * (radix - 1) : nullptr;
       for (int64_t q = 0; q < kRow; q += kVector<T>) {
         const auto load = [&](Number<T>& number, int k) __attribute__((always_inline)) {
-          load_joined<T, swaps>(number, line + 2 * ((p + k * pass.count) * kRow + q));
+          load_joined<T, swaps>(number, line + 2 * ((p + k * count) * kRow + q));
         };
-        transform_loaded<T, radix, true>(load, to.at(p * radix * kRow + q), kRow, turns);
+        transform_loaded<T, radix, has_turns>(load, to.at(p * radix * kRow + q), kRow, turns);
       }
     }
+    return {to.re, to.im};
   }
 
   /// A square: numbers [k, k + kRow) of all columns.
@@ -148,9 +229,7 @@ class LineTransform {
         v[j] = v[j].turned(FLAMBEAU_ISA::load(turn), FLAMBEAU_ISA::load(turn + kRow));
       }
       butterfly(v);
-#pragma GCC unroll 16
-      for (int64_t j = 0; j < kRow; ++j)
-        result.template write<count>(k + j * rows_, q, v[j]);
+      result.template write<count>(k, rows_, q, v);
     }
   }
   static FLAMBEAU_INLINE void transpose_square(const T* from, T* to) {
@@ -161,6 +240,14 @@ class LineTransform {
   std::shared_ptr<const LinePlan<T>> plan_;
   int64_t rows_, together_;
 };
+
+/// What follows a line: processors foresee short ones no further than a page, and the work on a line
+/// is more than they look ahead.
+template <class T>
+FLAMBEAU_INLINE void fetch(const T* line, int64_t count) {
+  constexpr int64_t kMost = 1024, kStep = 64 / sizeof(T);
+  for (int64_t i = 0; count <= kMost && i < count; i += kStep) __builtin_prefetch(line + i);
+}
 
 /// Calls body(first, count) for groups of lines as they are transformed at once, on several
 /// threads where there are many.
@@ -182,6 +269,8 @@ void transform_lines(int64_t n, const Lines<const T>& in, const Lines<T>& out, i
     const int64_t second = std::min(first + 1, count - 1);
     const T* const from[] = {in.line(first), in.line(second)};
     const JoinedResult<T, swaps> result{{out.line(first), out.line(second)}, scale};
+    for (int64_t v = 0; v < transform.together(); ++v)
+      fetch(in.line(std::min(first + transform.together() + v, count - 1)), 2 * n);
     transform.template run<swaps>(from, result);
   });
 }
@@ -190,16 +279,15 @@ void transform_lines(int64_t n, const Lines<const T>& in, const Lines<T>& out, i
 template <class T>
 void transform_real_lines(const RealPlan<T>& plan, const Lines<const T>& in, const Lines<T>& out,
                           int64_t count, T scale) {
-  const int64_t n = plan.half->n, size = n + kLanes<T>;  // and the first number again
+  const int64_t n = plan.half->n;
   const LineTransform<T> transform(n);
-  for_lines(transform, count, n, [&](int64_t first, int64_t found) {
+  for_lines(transform, count, n, [&](int64_t first, int64_t) {
     const int64_t second = std::min(first + 1, count - 1);
     const T* const from[] = {in.line(first), in.line(second)};
-    T* const z = scratch<T>(1, static_cast<size_t>(4 * size));
-    const PartedResult<T> result{{{z, z + size}, {z + 2 * size, z + 3 * size}}};
-    transform.template run<false>(from, result);
-    for (int64_t v = 0; v < found; ++v)
-      split_parts(plan, result.lines[v], out.line(first + v), scale);
+    T* const to[] = {out.line(first), out.line(second)};
+    for (int64_t v = 0; v < transform.together(); ++v)
+      fetch(in.line(std::min(first + transform.together() + v, count - 1)), 2 * n);
+    transform.run_real(plan, from, to, scale);
   });
 }
 
