@@ -6,6 +6,7 @@
 
 #include <algorithm>
 
+#include "cpu/fft/pairs.h"
 #include "cpu/fft/tiles.h"
 
 namespace flambeau::cpu::FLAMBEAU_ISA::fft {
@@ -27,6 +28,15 @@ bool is_grouped(const Plan<T>& plan, const Pass<T>& pass) {
   const bool is_small = 2 * plan.n * kLanes<T> * static_cast<int64_t>(sizeof(T)) <= kSmallTile;
   return !is_small && plan.n / pass.radix % kNumbers<T> == 0 &&
          with_radix(pass.radix, []<int>() {});
+}
+/// Whether columns are read, or written, where they lie.
+template <class T>
+bool reads_columns(const Plan<T>& plan) {
+  return plan.passes.size() > 1 && with_radix(plan.passes.front().radix, []<int>() {});
+}
+template <class T>
+bool writes_columns(const Plan<T>& plan) {
+  return plan.passes.size() > 1 && with_radix(plan.passes.back().radix, []<int>() {});
 }
 template <class T>
 bool reads_groups(const Plan<T>& plan) {
@@ -103,6 +113,71 @@ void write_by_last_pass(const Plan<T>& plan, Parts<const T> tile, bool swaps, T 
       transform_last<T, radix>(block.kStep, tile.at(q * kLanes<T>), count * kLanes<T>,
                                {block.re, block.im}, block.kStep);
       for (int k = 0; k < radix; ++k) lines.write(q + k * count, found.at(k * block.kStep), scale);
+    }
+  });
+}
+
+/// The same of columns of complex numbers, which are vectors as they lie. What the next columns have
+/// is asked for meanwhile, as it lies in steps that processors do not foresee.
+template <class T, bool swaps>
+void read_columns_by_first_pass(const Plan<T>& plan, const T* from, int64_t step, int64_t count,
+                                Parts<T> tile) {
+  constexpr int64_t kWidth = kLanes<T>;
+  const Pass<T>& pass = plan.passes.front();
+  const Neighbours<T> neighbours(count);
+  with_radix(pass.radix, [&]<int radix>() {
+    alignas(64) T block[radix][2 * kWidth];
+    for (int64_t p = 0; p < pass.count; ++p) {
+      const T* rows[radix];
+#pragma GCC unroll 16
+      for (int k = 0; k < radix; ++k) {
+        rows[k] = from + (p + k * pass.count) * step;
+        if (count == kWidth) {
+          __builtin_prefetch(rows[k] + 2 * kWidth);
+          __builtin_prefetch(rows[k] + 3 * kWidth);
+        } else {
+          neighbours.load(rows[k], block[k]);
+          rows[k] = block[k];
+        }
+      }
+      const T* const turns = pass.twiddles.data() + 2 * p * (radix - 1);
+      for (int64_t q = 0; q < kWidth; q += kVector<T>) {
+        const auto load = [&](Number<T>& number, int k) __attribute__((always_inline)) {
+          load_joined<T, swaps>(number, rows[k] + 2 * q);
+        };
+        transform_loaded<T, radix, true>(load, tile.at(p * radix * kWidth + q), kWidth, turns);
+      }
+    }
+  });
+}
+
+template <class T, bool swaps>
+void write_columns_by_last_pass(const Plan<T>& plan, Parts<const T> tile, T scale, T* to,
+                                int64_t step, int64_t count) {
+  constexpr int64_t kWidth = kLanes<T>;
+  const int64_t last = plan.passes.back().radix, apart = plan.n / last;
+  const Neighbours<T> neighbours(count);
+  with_radix(last, [&]<int radix>() {
+    alignas(64) T block[radix][2 * kWidth];
+    for (int64_t p = 0; p < apart; ++p) {
+      T* rows[radix];
+#pragma GCC unroll 16
+      for (int k = 0; k < radix; ++k)
+        rows[k] = count == kWidth ? to + (p + k * apart) * step : block[k];
+      for (int64_t q = 0; q < kWidth; q += kVector<T>) {
+        Number<T> v[radix];
+#pragma GCC unroll 16
+        for (int k = 0; k < radix; ++k)
+          load_number(v[k], tile.at((p + k * apart) * kWidth + q));
+        butterfly(v);
+#pragma GCC unroll 16
+        for (int k = 0; k < radix; ++k) {
+          const Vector<T> re = scale * v[k].re, im = scale * v[k].im;
+          store_joined(rows[k] + 2 * q, swaps ? Number<T>{im, re} : Number<T>{re, im});
+        }
+      }
+      for (int k = 0; count < kWidth && k < radix; ++k)
+        neighbours.store(to + (p + k * apart) * step, block[k]);
     }
   });
 }

@@ -254,7 +254,7 @@ void pass_of_any(const Pass<T>& pass, int64_t s, Parts<const T> x, Parts<T> y) {
   }
 }
 
-inline constexpr int kLargestFormula = 8;
+inline constexpr int kLargestFormula = 16;
 
 /// Calls function.operator()<radix>() where the radix has a formula of its own; else false.
 template <class Function>
@@ -270,6 +270,8 @@ bool with_radix(int64_t radix, const Function& function) {
       return function.template operator()<5>(), true;
     case 8:
       return function.template operator()<8>(), true;
+    case 16:
+      return function.template operator()<16>(), true;
     default:
       return false;
   }

@@ -80,7 +80,11 @@ std::vector<int64_t> radices(int64_t n) {
     for (; n % p == 0; n /= p) result.insert(result.begin(), p);
   }
   if (n > 1) result.insert(result.begin(), n);
-  // 8 and 4 take fewer passes than 2.
+  // Larger ones take fewer passes: 16 where they are fewer than with 8.
+  while (twos >= 4 && (twos + 3) / 4 < (twos + 2) / 3) {
+    result.push_back(16);
+    twos -= 4;
+  }
   while (twos >= 5 || twos == 3) {
     result.push_back(8);
     twos -= 3;

@@ -105,14 +105,14 @@ class TileTransform {
   /// Of lines [first, first + count). Those whose numbers are all given, or found, are read by the
   /// first pass and written by the last.
   void run(int64_t first, int64_t count, Tile<T>& tile) const {
-    const bool reads = may_read_ && are_dense(in_, first, count);
-    const bool writes = may_write_ && are_dense(out_, first, count);
-    if (reads)
-      read_by_first_pass(plan_, GroupsOfLines<const T>(in_, first, count), swaps_, tile.lines());
-    else
-      begin(first, count, tile);
+    const bool reads = read(first, count, tile);
+    if (!reads) begin(first, count, tile);
+    const bool are_columns_found = may_write_columns_ && are_columns(out_, first, count);
+    const bool writes = are_columns_found || (may_write_ && are_dense(out_, first, count));
     tile.transform(plan_, reads, plan_.passes.size() - writes);
-    if (writes)
+    if (are_columns_found)
+      write_columns(first, count, read_only(tile.lines()));
+    else if (writes)
       write_by_last_pass(plan_, read_only(tile.lines()), swaps_, scale_,
                          GroupsOfLines<T>(out_, first, count));
     else
@@ -121,6 +121,24 @@ class TileTransform {
 
  private:
   static Parts<const T> read_only(Parts<T> parts) { return {parts.re, parts.im}; }
+
+  /// Whether the first pass reads lines where they lie, which it has then done.
+  bool read(int64_t first, int64_t count, Tile<T>& tile) const {
+    if (may_read_columns_ && are_columns(in_, first, count)) {
+      const auto run = swaps_ ? read_columns_by_first_pass<T, true>
+                              : read_columns_by_first_pass<T, false>;
+      run(plan_, in_.line(first), in_.step, count, tile.lines());
+      return true;
+    }
+    if (!may_read_ || !are_dense(in_, first, count)) return false;
+    read_by_first_pass(plan_, GroupsOfLines<const T>(in_, first, count), swaps_, tile.lines());
+    return true;
+  }
+  void write_columns(int64_t first, int64_t count, Parts<const T> tile) const {
+    const auto run =
+        swaps_ ? write_columns_by_last_pass<T, true> : write_columns_by_last_pass<T, false>;
+    run(plan_, tile, scale_, out_.line(first), out_.step, count);
+  }
 
   /// What the passes are given.
   void begin(int64_t first, int64_t count, Tile<T>& tile) const {
@@ -155,8 +173,11 @@ class TileTransform {
   const bool completes_ = task_.half == Half::completed;
   const bool finds_half_ = task_.half == Half::written || completes_;
   const bool swaps_ = task_.inverse && !completes_;
+  const bool may_write_any_ = !finds_half_ && kind_.split == nullptr;
+  const bool may_read_columns_ = !reads_half_ && reads_columns(plan_);
+  const bool may_write_columns_ = may_write_any_ && writes_columns(plan_);
   const bool may_read_ = !reads_half_ && reads_groups(plan_);
-  const bool may_write_ = !finds_half_ && kind_.split == nullptr && writes_groups(plan_);
+  const bool may_write_ = may_write_any_ && writes_groups(plan_);
   const int64_t half_ = in_pairs_ ? plan_.n + 1 : plan_.n / 2 + 1;
   const int64_t whole_ = in_pairs_ ? 2 * plan_.n : plan_.n;
   const T scale_ = static_cast<T>(in_pairs_ && finds_half_ ? 0.5 * task_.scale : task_.scale);

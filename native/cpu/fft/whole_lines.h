@@ -181,12 +181,13 @@ class LineTransform {
   FLAMBEAU_INLINE Parts<const T> transform_columns(const T* line, int64_t which) const {
     const int64_t first = which * rows_ * kRow;
     Parts<T> from = buffer(0).at(first), to = buffer(1).at(first);
-    if (rows_ == 8) return read<swaps, 8, false>(1, nullptr, line, to);
-    if (rows_ == 16) return read<swaps, 16, false>(1, nullptr, line, to);
     const auto& passes = plan_->of_columns->passes;
     const Pass<T>& pass = passes.front();
     with_radix(pass.radix, [&]<int radix>() {
-      read<swaps, radix, true>(pass.count, pass.twiddles.data(), line, to);
+      if (pass.count == 1)
+        read<swaps, radix, false>(1, nullptr, line, to);
+      else
+        read<swaps, radix, true>(pass.count, pass.twiddles.data(), line, to);
     });
     int64_t s = kRow * pass.radix;
     for (size_t i = 1; i < passes.size(); ++i) {
@@ -199,7 +200,7 @@ class LineTransform {
 
   /// The first pass.
   template <bool swaps, int radix, bool has_turns>
-  static Parts<const T> read(int64_t count, const T* twiddles, const T* line, Parts<T> to) {
+  static void read(int64_t count, const T* twiddles, const T* line, Parts<T> to) {
     for (int64_t p = 0; p < count; ++p) {
       const T* const turns = has_turns ? twiddles + 2 * p * (radix - 1) : nullptr;
       for (int64_t q = 0; q < kRow; q += kVector<T>) {
@@ -209,7 +210,6 @@ class LineTransform {
         transform_loaded<T, radix, has_turns>(load, to.at(p * radix * kRow + q), kRow, turns);
       }
     }
-    return {to.re, to.im};
   }
 
   /// A square: numbers [k, k + kRow) of all columns.
