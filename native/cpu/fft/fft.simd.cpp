@@ -5,6 +5,7 @@
 
 #include "core/geometry/arguments.h"
 #include "core/tensor/tensor.h"
+#include "cpu/fft/parts.h"
 #include "cpu/fft/transforms.h"
 
 namespace flambeau::cpu::FLAMBEAU_ISA {
@@ -152,6 +153,19 @@ void complex_to_real(const Tensor& result, const Tensor& self, IntList order, in
   });
 }
 
+template <class T>
+void along_dims(const Tensor& result, const Tensor& self, IntList dims, bool inverse,
+                double scale, IntList order) {
+  bool is_first = true;
+  for (int64_t dim : dims) {
+    const int64_t n = result.size(dim);
+    transform<T>(*plan_of<T>(n), complex_lines<const T>(is_first ? self : result, order, dim),
+                 complex_lines<T>(result, order, dim), result.numel() / n,
+                 {inverse, is_first ? scale : 1});
+    is_first = false;
+  }
+}
+
 /// The numbers [0, n / 2] along `dim` of a transform of real numbers are known.
 template <class T>
 struct Halved {
@@ -227,12 +241,10 @@ void fft_real(const Tensor& result, const Tensor& self, const Dims& dims, bool f
     const Halved<T> halved(result, dims, order);
     real_to_complex<T>(result, self, order, halved.dim, scale);
     const Tensor known = halved.known();
-    for (int64_t dim : dims) {
-      if (dim == halved.dim) continue;
-      const int64_t n = known.size(dim);
-      transform<T>(*plan_of<T>(n), complex_lines<const T>(known, order, dim),
-                   complex_lines<T>(known, order, dim), known.numel() / n, {false, 1});
-    }
+    Shape others;
+    for (int64_t dim : dims)
+      if (dim != halved.dim) others.push_back(dim);
+    along_dims<T>(known, known, others, false, 1, order);
     halved.complete(forward);
   });
 }
@@ -242,14 +254,23 @@ void fft_c2c(const Tensor& result, const Tensor& self, const Dims& dims, bool fo
   if (result.numel() == 0) return;
   if (dims.empty()) return copy_data(result, self);
   with_real(result.dtype(), [&]<class T>() {
-    bool is_first = true;
-    for (int64_t dim : dims) {
-      const int64_t n = result.size(dim);
-      transform<T>(*plan_of<T>(n), complex_lines<const T>(is_first ? self : result, order, dim),
-                   complex_lines<T>(result, order, dim), result.numel() / n,
-                   {!forward, is_first ? scale : 1});
-      is_first = false;
-    }
+    for_parts(result, self, {dims.begin(), dims.end()}, order, [&](const Tensor& from, const Tensor& to) {
+      along_dims<T>(to, from, {dims.begin(), dims.end()}, !forward, scale, order);
+    });
+  });
+}
+
+void fft_half(const Tensor& result, const Tensor& self, Dim dim, const Dims& others, double scale,
+              IntList order) {
+  if (result.numel() == 0) return;
+  const IntList besides{others.begin(), others.end()};
+  Shape dims(besides);
+  dims.push_back(dim);
+  with_real(result.dtype(), [&]<class T>() {
+    for_parts(result, self, dims, order, [&](const Tensor& from, const Tensor& to) {
+      real_to_complex<T>(to, from, order, dim, scale);
+      along_dims<T>(to, to, besides, false, 1, order);
+    });
   });
 }
 

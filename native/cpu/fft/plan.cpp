@@ -273,10 +273,13 @@ Cache<P>& cache() {
 
 }  // namespace
 
+int64_t near_cache_bytes() {
+  static const int64_t bytes = std::max<int64_t>(0, sysconf(_SC_LEVEL2_CACHE_SIZE));
+  return bytes;
+}
 int64_t longest_tile() {
   static const int64_t longest = [] {
-    const long bytes = sysconf(_SC_LEVEL2_CACHE_SIZE);  // 0 or -1 where it is not known
-    return std::clamp<int64_t>(bytes / 256, kLongAlone, 4096);
+    return std::clamp<int64_t>(near_cache_bytes() / 256, kLongAlone, 4096);
   }();
   return longest;
 }

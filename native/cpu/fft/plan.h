@@ -55,6 +55,8 @@ struct RealPlan {
   int64_t root_width = 0;
 };
 
+/// Of the second-level cache; 0 where it is not known.
+int64_t near_cache_bytes();
 /// Lines of more elements are split: the second-level cache does not hold a tile of them, which is
 /// 256 bytes for each element.
 int64_t longest_tile();
