@@ -133,8 +133,8 @@ void read_columns_by_first_pass(const Plan<T>& plan, const T* from, int64_t step
       for (int k = 0; k < radix; ++k) {
         rows[k] = from + (p + k * pass.count) * step;
         if (count == kWidth) {
-          __builtin_prefetch(rows[k] + 2 * kWidth);
-          __builtin_prefetch(rows[k] + 3 * kWidth);
+          __builtin_prefetch(rows[k] + step);
+          __builtin_prefetch(rows[k] + step + kWidth);
         } else {
           neighbours.load(rows[k], block[k]);
           rows[k] = block[k];
