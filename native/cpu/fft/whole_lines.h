@@ -21,6 +21,14 @@ namespace flambeau::cpu::FLAMBEAU_ISA::fft {
 
 using ::flambeau::cpu::fft::LinePlan;
 
+/// Lines of a group, which are transformed at once; one alone is its own neighbour.
+template <class T>
+struct Group {
+  T* lines[2];
+  Group(const Lines<T>& all, int64_t first, int64_t count)
+      : lines{all.line(std::min(first, count - 1)), all.line(std::min(first + 1, count - 1))} {}
+};
+
 /// Where results of `count` lines go that a block holds side by side, 1 or 2: those of lanes from
 /// `lane` on are numbers k + lane of the first line, or of the second.
 template <class T, int count>
@@ -30,20 +38,25 @@ struct Place {
   FLAMBEAU_INLINE Place(int64_t k, int64_t lane) : line(lane / kWidth), number(k + lane % kWidth) {}
 };
 
+/// Complex numbers to lines. Meanwhile the same places of the lines that follow are asked for: the
+/// work on a line is more than processors look ahead.
 template <class T, int count>
-FLAMBEAU_INLINE void store_joined(T* const* lines, int64_t k, int64_t lane,
-                                  const Number<T>& number) {
+FLAMBEAU_INLINE void store_joined(const Group<T>& to, const Group<const T>& following, int64_t k,
+                                  int64_t lane, const Number<T>& number) {
   Vector<T> low, high;
   join_parts<T>(low, high, number);
   const Place<T, count> first(k, lane), second(k, lane + kVector<T> / 2);
-  FLAMBEAU_ISA::store(lines[first.line] + 2 * first.number, low);
-  FLAMBEAU_ISA::store(lines[second.line] + 2 * second.number, high);
+  FLAMBEAU_ISA::store(to.lines[first.line] + 2 * first.number, low);
+  FLAMBEAU_ISA::store(to.lines[second.line] + 2 * second.number, high);
+  __builtin_prefetch(following.lines[first.line] + 2 * first.number);
+  if constexpr (kVectorBytes == 64) __builtin_prefetch(following.lines[second.line] + 2 * second.number);
 }
 
 /// Results as complex numbers in memory.
 template <class T, bool swaps>
 struct JoinedResult {
-  T* lines[2];
+  Group<T> to;
+  Group<const T> following;
   T scale;
   /// Those of all rows, numbers from k on, `step` apart, in the lanes from `lane` on.
   template <int count>
@@ -52,7 +65,7 @@ struct JoinedResult {
 #pragma GCC unroll 16
     for (int64_t j = 0; j < kLanes<T>; ++j) {
       const Vector<T> re = scale * numbers[j].re, im = scale * numbers[j].im;
-      store_joined<T, count>(lines, k + j * step, lane,
+      store_joined<T, count>(to, following, k + j * step, lane,
                              swaps ? Number<T>{im, re} : Number<T>{re, im});
     }
   }
@@ -63,7 +76,8 @@ struct JoinedResult {
 template <class T>
 struct SplitResult {
   const RealPlan<T>& plan;
-  T* lines[2];
+  Group<T> to;
+  Group<const T> following;
   T scale;
 
   /// Whether those of a row are mirrored within a vector.
@@ -84,10 +98,10 @@ struct SplitResult {
       const T* const roots = plan.root_rows.data() + 2 * j * kLanes<T> + lane;
       split_pair(found.re, found.im, z[j].re, z[j].im, mirror.re, mirror.im,
                  FLAMBEAU_ISA::load(roots), FLAMBEAU_ISA::load(roots + kLanes<T>));
-      store_joined<T, count>(lines, j * kWidth, lane, half * found);
+      store_joined<T, count>(to, following, j * kWidth, lane, half * found);
     }
     for (int64_t v = 0; v < kVector<T>; v += kWidth) {
-      T* const last = lines[(lane + v) / kWidth] + 2 * kWidth * kLanes<T>;
+      T* const last = to.lines[(lane + v) / kWidth] + 2 * kWidth * kLanes<T>;
       last[0] = scale * (z[0].re[v] - z[0].im[v]);
       last[1] = T(0);
     }
@@ -141,8 +155,9 @@ class LineTransform {
   int64_t together() const { return together_; }
 
   /// Of real numbers in pairs.
-  void run_real(const RealPlan<T>& plan, const T* const* from, T* const* to, T scale) const {
-    const SplitResult<T> split{plan, {to[0], to[1]}, scale};
+  void run_real(const RealPlan<T>& plan, const Group<const T>& from, const Group<T>& to,
+                const Group<const T>& following, T scale) const {
+    const SplitResult<T> split{plan, to, following, scale};
     if constexpr (SplitResult<T>::template kSuits<1>) {
       if (rows_ == kRow) return run<false>(from, split);
     }
@@ -153,13 +168,13 @@ class LineTransform {
     T* const z = scratch<T>(1, static_cast<size_t>(4 * size));
     const PartedResult<T> result{{{z, z + size}, {z + 2 * size, z + 3 * size}}};
     run<false>(from, result);
-    for (int64_t v = 0; v < together_; ++v) split_parts(plan, result.lines[v], to[v], scale);
+    for (int64_t v = 0; v < together_; ++v) split_parts(plan, result.lines[v], to.lines[v], scale);
   }
 
   template <bool swaps, class Result>
-  void run(const T* const* lines, const Result& result) const {
+  void run(const Group<const T>& from, const Result& result) const {
     Parts<const T> rows;
-    for (int64_t v = 0; v < together_; ++v) rows = transform_columns<swaps>(lines[v], v);
+    for (int64_t v = 0; v < together_; ++v) rows = transform_columns<swaps>(from.lines[v], v);
     rows = {rows.re - (together_ - 1) * rows_ * kRow, rows.im - (together_ - 1) * rows_ * kRow};
     if (together_ == 2) return transform_rows<2>(rows, 0, result);
     for (int64_t k = 0; k < rows_; k += kRow) transform_rows<1>(rows.at(k * kRow), k, result);
@@ -241,23 +256,20 @@ class LineTransform {
   int64_t rows_, together_;
 };
 
-/// What follows a line: processors foresee short ones no further than a page, and the work on a line
-/// is more than they look ahead.
-template <class T>
-FLAMBEAU_INLINE void fetch(const T* line, int64_t count) {
-  constexpr int64_t kMost = 1024, kStep = 64 / sizeof(T);
-  for (int64_t i = 0; count <= kMost && i < count; i += kStep) __builtin_prefetch(line + i);
-}
-
-/// Calls body(first, count) for groups of lines as they are transformed at once, on several
-/// threads where there are many.
+/// Calls body(from, to, following) with the lines of groups, on several threads where there are
+/// many.
 template <class T, class Body>
-void for_lines(const LineTransform<T>& transform, int64_t lines, int64_t n, const Body& body) {
-  const int64_t together = transform.together(), groups = (lines + together - 1) / together;
+void for_lines(const LineTransform<T>& transform, int64_t n, const Lines<const T>& in,
+               const Lines<T>& out, int64_t count, const Body& body) {
+  const int64_t together = transform.together(), groups = (count + together - 1) / together;
   parallel_for(0, groups, std::max<int64_t>(1, kGrain / (8 * n * together)),
                [&](int64_t begin, int64_t end) {
-                 for (int64_t g = begin; g < end; ++g)
-                   body(g * together, std::min(together, lines - g * together));
+                 Group<const T> from(in, begin * together, count);
+                 for (int64_t g = begin; g < end; ++g) {
+                   const Group<const T> following(in, (g + 1) * together, count);
+                   body(from, Group<T>(out, g * together, count), following);
+                   from = following;
+                 }
                });
 }
 
@@ -265,30 +277,21 @@ template <class T, bool swaps>
 void transform_lines(int64_t n, const Lines<const T>& in, const Lines<T>& out, int64_t count,
                      T scale) {
   const LineTransform<T> transform(n);
-  for_lines(transform, count, n, [&](int64_t first, int64_t) {
-    const int64_t second = std::min(first + 1, count - 1);
-    const T* const from[] = {in.line(first), in.line(second)};
-    const JoinedResult<T, swaps> result{{out.line(first), out.line(second)}, scale};
-    for (int64_t v = 0; v < transform.together(); ++v)
-      fetch(in.line(std::min(first + transform.together() + v, count - 1)), 2 * n);
-    transform.template run<swaps>(from, result);
-  });
+  for_lines(transform, n, in, out, count,
+            [&](const Group<const T>& from, const Group<T>& to, const Group<const T>& following) {
+              transform.template run<swaps>(from, JoinedResult<T, swaps>{to, following, scale});
+            });
 }
 
 /// The first halves of the transforms of real numbers, which are given in pairs.
 template <class T>
 void transform_real_lines(const RealPlan<T>& plan, const Lines<const T>& in, const Lines<T>& out,
                           int64_t count, T scale) {
-  const int64_t n = plan.half->n;
-  const LineTransform<T> transform(n);
-  for_lines(transform, count, n, [&](int64_t first, int64_t) {
-    const int64_t second = std::min(first + 1, count - 1);
-    const T* const from[] = {in.line(first), in.line(second)};
-    T* const to[] = {out.line(first), out.line(second)};
-    for (int64_t v = 0; v < transform.together(); ++v)
-      fetch(in.line(std::min(first + transform.together() + v, count - 1)), 2 * n);
-    transform.run_real(plan, from, to, scale);
-  });
+  const LineTransform<T> transform(plan.half->n);
+  for_lines(transform, plan.half->n, in, out, count,
+            [&](const Group<const T>& from, const Group<T>& to, const Group<const T>& following) {
+              transform.run_real(plan, from, to, following, scale);
+            });
 }
 
 }  // namespace flambeau::cpu::FLAMBEAU_ISA::fft
