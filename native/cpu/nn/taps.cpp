@@ -16,9 +16,12 @@ Tensor checked_places(const Tensor& places, int64_t length, const char* op) {
   const Tensor dense = contiguous_data(places);
   const int64_t* values = dense.data<int64_t>();
   parallel_for(0, dense.numel(), kGrain, [&](int64_t begin, int64_t end) {
-    bool inside = true;
-    for (int64_t i = begin; i < end; ++i) inside &= values[i] >= 0 && values[i] < length;
-    check(inside, ErrorKind::index, op, ": an index is not from 0 to below ", length);
+    uint64_t signs = 0;  // of what is negative where one is outside
+    for (int64_t i = begin; i < end; ++i) {
+      const auto place = static_cast<uint64_t>(values[i]);
+      signs |= place | (static_cast<uint64_t>(length) - 1 - place);
+    }
+    check(signs >> 63 == 0, ErrorKind::index, op, ": an index is not from 0 to below ", length);
   });
   return dense;
 }
