@@ -1,5 +1,10 @@
 #include "cpu/lapack/blocks.h"
 
+#include <algorithm>
+#include <atomic>
+#include <numeric>
+#include <vector>
+
 #include "cpu/lapack/small_factors.h"
 
 namespace flambeau::cpu::lapack {
@@ -56,9 +61,39 @@ void solve_factored(const Matrix<const T>& factors, const int* swaps, const Matr
   solve_triangle(factors, b, true, false);
 }
 
+template <class T>
+void invert_factored(const Matrix<const T>& factors, const int* swaps, const Matrix<T>& inverse) {
+  constexpr int64_t kWidth = 64;
+  const int64_t n = factors.rows, blocks = (n + kWidth - 1) / kWidth;
+  std::vector<int64_t> stood(static_cast<size_t>(n));  // where rows stood before the exchanges
+  std::iota(stood.begin(), stood.end(), int64_t{0});
+  for (int64_t k = 0; k < n; ++k)
+    std::swap(stood[static_cast<size_t>(k)], stood[static_cast<size_t>(swaps[k] - 1)]);
+  // A column of the inverse of L is zero above the diagonal: the first ones take longest.
+  std::atomic<int64_t> next = 0;
+  const int64_t threads = n * n * n < kWorth ? 1 : std::min<int64_t>(num_threads(), blocks);
+  parallel_for(0, threads, 1, [&](int64_t, int64_t) {
+    const Owned<T> memory(std::min(n, kWidth), n);
+    for (int64_t block = next++; block < blocks; block = next++) {
+      const int64_t first = block * kWidth, count = std::min(kWidth, n - first);
+      const Matrix<T> found{memory.all().data, n, count, count, 1};
+      std::fill_n(found.data, n * count, T(0));
+      for (int64_t j = 0; j < count; ++j) found(first + j, j) = T(1);
+      const int64_t rest = n - first;
+      solve_columns(part(factors, first, first, rest, rest), part(found, first, 0, rest, count),
+                    false, true);
+      solve_columns(factors, found, true, false);
+      for (int64_t i = 0; i < n; ++i)
+        for (int64_t j = 0; j < count; ++j)
+          inverse(i, stood[static_cast<size_t>(first + j)]) = found(i, j);
+    }
+  });
+}
+
 #define FLAMBEAU_BLOCKS(T)                                                            \
   template void solve_triangle(const Matrix<const T>&, const Matrix<T>&, bool, bool); \
-  template void solve_factored(const Matrix<const T>&, const int*, const Matrix<T>&);
+  template void solve_factored(const Matrix<const T>&, const int*, const Matrix<T>&); \
+  template void invert_factored(const Matrix<const T>&, const int*, const Matrix<T>&);
 FLAMBEAU_BLOCKS(float)
 FLAMBEAU_BLOCKS(double)
 FLAMBEAU_BLOCKS(complex<float>)

@@ -62,6 +62,10 @@ int factor(const Matrix<T>& a, int* swaps);
 template <class T>
 void solve_factored(const Matrix<const T>& factors, const int* swaps, const Matrix<T>& b);
 
+/// What LAPACK's getri does with them. Rows of `inverse` are dense.
+template <class T>
+void invert_factored(const Matrix<const T>& factors, const int* swaps, const Matrix<T>& inverse);
+
 /// What LAPACK's geqrf does; a lies by columns.
 template <class T>
 void factor_by_reflections(const Matrix<T>& a, T* tau);

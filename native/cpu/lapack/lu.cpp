@@ -261,10 +261,7 @@ void inverse_of(const Tensor& inverse, const Tensor& info, const Tensor& A, bool
       }
       for (; begin < end; ++begin) {
         all.find(begin);
-        const Matrix<T> matrix = unknown[begin];
-        for (int64_t j = 0; j < n; ++j)
-          for (int64_t i = 0; i < n; ++i) matrix(i, j) = T(i == j ? 1 : 0);
-        solve_factored(constant(all.wanted[begin]), all.swaps[begin].data, matrix);
+        invert_factored(constant(all.wanted[begin]), all.swaps[begin].data, unknown[begin]);
       }
     });
   });
