@@ -1,6 +1,7 @@
 #include "cpu/channels_last.h"
 #include "cpu/dtype_switch.h"
 #include "cpu/nn/conv_integers.h"
+#include "cpu/nn/conv_matrices.h"
 #include "cpu/nn/conv_parts.h"
 #include "cpu/nn/conv_picked.h"
 #include "cpu/nn/conv_pixels.h"
@@ -83,6 +84,8 @@ void conv2d(const Tensor& result, const Tensor& input, const Tensor& weight, con
     forward.task.source = x.data<T>();
     forward.task.result = out.data<T>();
     forward.task.bias = b.defined() ? b.data<T>() : nullptr;
+    if constexpr (std::is_same_v<T, bfloat16>)
+      if (convolves_matrices(geometry, DType::bfloat16)) return correlate_matrices(forward.task);
     correlate(std::move(forward.task));
   };
   if (convolves_pairs(geometry, result.dtype()))

@@ -1,5 +1,6 @@
 #include "cpu/channels_last.h"
 #include "cpu/nn/conv_integers.h"
+#include "cpu/nn/conv_matrices.h"
 #include "cpu/nn/conv_parts.h"
 #include "cpu/nn/conv_phases.h"
 #include "cpu/nn/conv_picked.h"
@@ -16,7 +17,12 @@ template <class T>
 void run(const ConvGeometry& geometry, const Tensor& out, const Tensor& grad,
          const Tensor& weight) {
   over_phases(geometry, false, weight.data<T>(), grad.data<T>(), out.data<T>(),
-              [](Correlation<T> task) { correlate(std::move(task)); });
+              [&](Correlation<T> task) {
+                if constexpr (std::is_same_v<T, bfloat16>)
+                  if (convolves_matrices(geometry, DType::bfloat16))
+                    return correlate_matrices(task);
+                correlate(std::move(task));
+              });
 }
 
 /// A result that is not row-major: by pixels, or of turned images.

@@ -4,7 +4,7 @@
 #include "core/threads/interrupt.h"
 #include "core/threads/parallel.h"
 #include "cpu/linalg/gemm.h"
-#include "cpu/nn/correlation.h"
+#include "cpu/nn/conv_matrices.h"
 #include "cpu/nn/unfolding.h"
 
 namespace flambeau::cpu {
@@ -274,7 +274,8 @@ bool is_pointwise_of_small_images(const ConvGeometry& geometry) {
 // floats win everywhere else.
 bool forward_unfolds(const ConvGeometry& geometry, DType dtype) {
   if (is_covered(geometry)) return true;
-  if (dtype == DType::bfloat16) return fills_tiles(geometry) && has_matrix_products();
+  if (dtype == DType::bfloat16)
+    return fills_tiles(geometry) && has_matrix_products() && !convolves_matrices(geometry, dtype);
   return is_pointwise_of_small_images(geometry) && geometry.has_large_filters() &&
          geometry.out_channels > geometry.in_channels &&
          geometry.batch * geometry.output_plane() <= kFewPositions;
@@ -282,6 +283,7 @@ bool forward_unfolds(const ConvGeometry& geometry, DType dtype) {
 
 bool input_grad_unfolds(const ConvGeometry& geometry, DType dtype) {
   if (is_covered(geometry)) return true;
+  if (convolves_matrices(geometry, dtype)) return false;
   const auto& [rows, columns] = geometry.axes;
   const int64_t outputs = geometry.out_channels,
                 depth = geometry.in_channels * geometry.kernel_size();

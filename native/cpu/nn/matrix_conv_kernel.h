@@ -1,0 +1,189 @@
+#pragma once
+
+#include <algorithm>
+#include <array>
+
+#include "cpu/linalg/matrix_tiles.h"
+#include "cpu/nn/matrix_conv.h"
+
+// What registers that hold matrices multiply in convolutions. Include only from *.simd.cpp files.
+
+namespace flambeau::cpu::FLAMBEAU_ISA {
+
+#ifdef __AVX512F__
+inline constexpr int64_t kMatrix = 16 * kMatrixPairs;  // pairs of a register
+
+/// Sums of 32 outputs at 32 positions, or, if not `wide`, 16. Registers are named by their numbers:
+/// 0 to 3 hold sums, 4 and 5 filters, 6 and 7 what they meet.
+template <class Registers, bool wide>
+void multiply_taps(const MatrixConvBlock& block, int64_t first) {
+  const int64_t line = block.pair_step * 4, step = block.step * 4;
+  const Bfloat16Pair* weights = block.weights;
+  const Bfloat16Pair* const source = block.source + first;
+  Registers::template zero<0>();
+  Registers::template zero<2>();
+  if constexpr (wide) {
+    Registers::template zero<1>();
+    Registers::template zero<3>();
+  }
+  for (int64_t i = 0; i < block.steps; ++i, weights += 2 * kMatrix) {
+    const Bfloat16Pair* const pixels = source + block.offsets[i];
+    Registers::template load<4>(weights, kMatrixPairs * 4);
+    Registers::template load<6>(pixels, line);
+    Registers::template multiply_add<0, 4, 6>();
+    Registers::template load<5>(weights + kMatrix, kMatrixPairs * 4);
+    Registers::template multiply_add<2, 5, 6>();
+    if constexpr (wide) {
+      Registers::template load<7>(pixels + 16, line);
+      Registers::template multiply_add<1, 4, 7>();
+      Registers::template multiply_add<3, 5, 7>();
+    }
+  }
+  float* const to = block.sums + first;
+  Registers::template store<0>(to, step);
+  Registers::template store<2>(to + 16 * block.step, step);
+  if constexpr (wide) {
+    Registers::template store<1>(to + 16, step);
+    Registers::template store<3>(to + 16 + 16 * block.step, step);
+  }
+}
+
+template <class Registers>
+void forward_matrices(const MatrixConvBlock& block) {
+  int64_t q = 0;
+  for (; q + 16 < block.positions; q += 32) multiply_taps<Registers, true>(block, q);
+  if (q < block.positions) multiply_taps<Registers, false>(block, q);
+}
+
+/// The pairs of channels of a panel's outputs at the taps of a step.
+class PackedFilters {
+ public:
+  PackedFilters(const ConvWeights<bfloat16>& weights, int64_t panel, Bfloat16Pair* packed)
+      : weights_(weights),
+        data_(weights.data + panel * kMatrixOutputs * weights.row),
+        outputs_(std::min(kMatrixOutputs, weights.outputs - panel * kMatrixOutputs)),
+        packed_(packed) {}
+
+  /// Of the tap numbered `tap`, of 32 channels from `channel` on.
+  Bfloat16Pair* line(int64_t output, int64_t channel, int64_t tap) const {
+    return packed_ + ((channel / 32 * weights_.tap_count + tap) * kMatrixOutputs + output) *
+                         kMatrixPairs;
+  }
+
+  void pack() const {
+    const int64_t most = *std::max_element(weights_.taps, weights_.taps + weights_.tap_count) + 1;
+    const bool by_channels = most <= weights_.major && weights_.major <= kMostTaps;
+    const bool by_outputs = most <= weights_.row && weights_.row <= kMostTaps;
+    if (outputs_ < kMatrixOutputs || !(by_channels || by_outputs))
+      std::fill_n(packed_, (weights_.majors + 31) / 32 * weights_.tap_count * 2 * kMatrix, 0);
+    if (by_channels)
+      pack_by_channels();
+    else if (by_outputs)
+      pack_by_outputs(most);
+    else
+      pack_elements();
+  }
+
+ private:
+  static constexpr int64_t kMostTaps = 32;
+
+  /// Filters whose channels follow each other: of a vector of halves, each tap takes what is its.
+  void pack_by_channels() const {
+    const int64_t range = weights_.major;
+    __m512i places[kMostTaps];
+    __mmask32 masks[kMostTaps][kMostTaps] = {};
+    for (int64_t t = 0; t < weights_.tap_count; ++t) {
+      alignas(64) uint16_t lanes[32];
+      for (int64_t c = 0; c < 32; ++c) {
+        const int64_t place = c * range + weights_.taps[t];
+        lanes[c] = static_cast<uint16_t>(place % 32);
+        masks[t][place / 32] |= __mmask32{1} << c;
+      }
+      places[t] = _mm512_load_si512(lanes);
+    }
+    __m512i source[kMostTaps];
+    for (int64_t i = 0; i < outputs_; ++i)
+      for (int64_t channel = 0; channel < weights_.majors; channel += 32) {
+        const bfloat16* const from = data_ + i * weights_.row + channel * range;
+        const int64_t count = std::min<int64_t>(32, weights_.majors - channel) * range;
+        for (int64_t v = 0; v < range; ++v)
+          source[v] = _mm512_maskz_loadu_epi16(first_of(count - v * 32), from + v * 32);
+        for (int64_t t = 0; t < weights_.tap_count; ++t) {
+          __m512i found = _mm512_setzero_si512();
+          for (int64_t v = 0; v < range; ++v)
+            found = _mm512_mask_permutexvar_epi16(found, masks[t][v], places[t], source[v]);
+          _mm512_storeu_si512(line(i, channel, t), found);
+        }
+      }
+  }
+
+  /// Filters whose outputs follow each other: lines of pairs of channels are turned.
+  void pack_by_outputs(int64_t most) const {
+    std::array<int64_t, kMostTaps> numbers;
+    numbers.fill(-1);
+    for (int64_t t = 0; t < weights_.tap_count; ++t)
+      numbers[static_cast<size_t>(weights_.taps[t])] = t;
+    const int64_t count = (outputs_ - 1) * weights_.row + most;
+    Vector<Bfloat16Pair> square[16];
+    for (int64_t channel = 0; channel < weights_.majors; channel += 32)
+      for (int64_t e = 0; e < count; e += 16) {
+        const __mmask16 mask = static_cast<__mmask16>(first_of(std::min<int64_t>(count - e, 16)));
+        for (int64_t r = 0; r < 16; ++r) {
+          const int64_t low = channel + 2 * r;
+          const bfloat16* const from = data_ + low * weights_.major + e;
+          square[r] = low < weights_.majors ? spread(mask, from) : Vector<Bfloat16Pair>{};
+          if (low + 1 < weights_.majors) square[r] |= spread(mask, from + weights_.major) << 16;
+        }
+        transpose_square<Bfloat16Pair>(square);
+        for (int64_t q = 0; q < std::min<int64_t>(count - e, 16); ++q) {
+          const int64_t tap = numbers[static_cast<size_t>((e + q) % weights_.row)];
+          if (tap >= 0) store(line((e + q) / weights_.row, channel, tap), square[q]);
+        }
+      }
+  }
+
+  void pack_elements() const {
+    for (int64_t i = 0; i < outputs_; ++i)
+      for (int64_t c = 0; c < weights_.majors; ++c)
+        for (int64_t t = 0; t < weights_.tap_count; ++t) {
+          const bfloat16 value = data_[i * weights_.row + c * weights_.major + weights_.taps[t]];
+          line(i, c, t)[c % 32 / 2] |= static_cast<Bfloat16Pair>(value.bits) << (c % 2 * 16);
+        }
+  }
+
+  static __mmask32 first_of(int64_t count) {
+    return static_cast<__mmask32>((uint64_t{1} << std::clamp<int64_t>(count, 0, 32)) - 1);
+  }
+  static Vector<Bfloat16Pair> spread(__mmask16 mask, const bfloat16* from) {
+    return spread_halves((HalfVector)_mm256_maskz_loadu_epi16(mask, from));
+  }
+
+  const ConvWeights<bfloat16>& weights_;
+  const bfloat16* data_;
+  int64_t outputs_;
+  Bfloat16Pair* packed_;
+};
+
+inline void pack_matrix_filters(const ConvWeights<bfloat16>& weights, int64_t panel,
+                                Bfloat16Pair* packed) {
+  PackedFilters(weights, panel, packed).pack();
+}
+
+/// Sums are never subnormal; a shift may make them so.
+inline void finish_matrix_row(const float* sums, float shift, int64_t count, bfloat16* to) {
+  constexpr int64_t lanes = kLanes<float>;
+  const auto write = [&](const auto& narrow) {
+    for (; count >= lanes; count -= lanes, sums += lanes, to += lanes)
+      *reinterpret_cast<HalfVector*>(to) = narrow(load(sums));
+    if (count <= 0) return;
+    const __mmask16 mask = static_cast<__mmask16>((1u << count) - 1);
+    _mm256_mask_storeu_epi16(to, mask, (__m256i)narrow(Mask<float>(count).load(sums)));
+  };
+  if (shift == 0)
+    write([](Vector<float> value) { return Paired::narrow(value); });
+  else
+    write([&](Vector<float> value) { return narrowed<bfloat16>(value + splat(shift)); });
+}
+#endif
+
+}  // namespace flambeau::cpu::FLAMBEAU_ISA
