@@ -21,11 +21,6 @@ constexpr int64_t kSetBytes = 2048;          // lines so far apart share sets of
 
 int64_t shared(int64_t all, int64_t parts) { return (all + parts - 1) / parts; }
 
-const MatrixConvKernels& matrix_kernels_of_conv() {
-  static const MatrixConvKernels& best = *FLAMBEAU_PICK(matrix_conv_kernels)();
-  return best;
-}
-
 /// What rows of the source are longer by than those of the result.
 int64_t halo_of(const std::vector<int64_t>& taps, int64_t stride) {
   return *std::max_element(taps.begin(), taps.end()) / stride;
@@ -38,7 +33,7 @@ class MatrixCorrelation {
 
  public:
   explicit MatrixCorrelation(const Task& task)
-      : task_(task), planes_(task.planes), kernels_(matrix_kernels_of_conv()) {
+      : task_(task), planes_(task.planes), kernels_(matrix_conv_kernels()) {
     const int64_t channels = task.weights.majors;
     pairs_ = shared(channels, 2 * kMatrixPairs) * kMatrixPairs;
     planes_.channels = shared(channels, 2);

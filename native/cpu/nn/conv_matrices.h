@@ -10,4 +10,9 @@ bool convolves_matrices(const ConvGeometry& geometry, DType dtype);
 /// As `correlate`, where convolves_matrices, of dense images.
 void correlate_matrices(const Correlation<bfloat16>& task);
 
+/// The gradient of filters, where convolves_matrices; all are dense. False, and the result
+/// unfinished, for filters of many taps, and where some of it is not finite.
+bool try_matrices_weight_grad(const ConvGeometry& geometry, const bfloat16* grad,
+                              const bfloat16* input, bfloat16* result);
+
 }  // namespace flambeau::cpu

@@ -8,6 +8,7 @@
 #include "cpu/linalg/scratch.h"
 #include "cpu/nn/conv_geometry.h"
 #include "cpu/nn/conv_kernel.h"
+#include "cpu/nn/conv_matrices.h"
 #include "cpu/nn/conv_parts.h"
 #include "cpu/nn/conv_picked.h"
 #include "cpu/nn/conv_pixels.h"
@@ -269,6 +270,12 @@ void conv2d_weight_grad(const Tensor& result, const Tensor& grad, const Tensor& 
                               kUnitStride, padding, dilation, groups);
   const ConvGeometry geometry =
       conv_geometry(input.sizes(), weight_size, grad.sizes(), stride, padding, dilation, groups);
+  if (convolves_matrices(geometry, result.dtype())) {
+    const Tensor g = contiguous_data(grad), x = contiguous_data(input);
+    if (try_matrices_weight_grad(geometry, g.data<bfloat16>(), x.data<bfloat16>(),
+                                 result.data<bfloat16>()))
+      return;
+  }
   with_float_compute(
       "conv2d_weight_grad", result,
       [&](auto zero, const Tensor& out, const Tensor& g, const Tensor& x) {

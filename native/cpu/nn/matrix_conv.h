@@ -9,6 +9,7 @@ namespace flambeau::cpu {
 
 inline constexpr int64_t kMatrixPairs = 16;    // pairs of channels of a step
 inline constexpr int64_t kMatrixOutputs = 32;  // of a panel
+inline constexpr int64_t kMatrixTaps = 32;     // of filters, at most, for gradients of them
 inline constexpr int64_t kMatrixOverrun = 32;  // positions that may be read behind the last one
 
 /// A panel of outputs at positions that follow each other in planes of pairs of channels.
@@ -22,15 +23,48 @@ struct MatrixConvBlock {
   int64_t step;       ///< positions, rounded up to whole registers at least
 };
 
+/// sums[tap] += products over positions of 32 channels at that tap with gradients of 32 outputs. A
+/// step is of 32 positions that follow each other in the channels' planes.
+struct MatrixGradBlock {
+  int64_t steps, taps;
+  const int64_t* places;  ///< [steps]
+  const int64_t* offsets;  ///< [taps]
+  const bfloat16* source;
+  int64_t channel_step;
+  const Bfloat16Pair* grads;  ///< from pack_grads
+  float* sums;                ///< [taps, channels, outputs]
+  bool adds;                  ///< to what the sums are; else they are set
+};
+
+/// What becomes of sums of all positions: the gradient [outputs, channels, taps] of some filters.
+struct MatrixGradResult {
+  int64_t channels, outputs, taps;
+  const float* sums;
+  bfloat16* result;
+  int64_t row;  ///< from output to output
+};
+
 struct MatrixConvKernels {
   /// packed: [channels / 32, taps, outputs, pairs], zeros where there are none.
   void (*pack)(const ConvWeights<bfloat16>& weights, int64_t panel, Bfloat16Pair* packed);
   void (*forward)(const MatrixConvBlock& block);
   /// to[i] = sums[i] + shift, rounded.
   void (*finish_row)(const float* sums, float shift, int64_t count, bfloat16* to);
+  /// [steps, 2, pairs of positions, 16 outputs] of lines of 32 * steps positions.
+  void (*pack_grads)(const bfloat16* lines, int64_t line, int64_t outputs, int64_t steps,
+                     Bfloat16Pair* packed);
+  void (*add_products)(const MatrixGradBlock& block);
+  /// False where some of the sums are not finite.
+  bool (*finish_grads)(const MatrixGradResult& call);
 };
 
 FLAMBEAU_IN_EACH_SET(/** Null where the instruction set has no such products. */
-                     const MatrixConvKernels* matrix_conv_kernels();)
+                     const MatrixConvKernels* find_matrix_conv_kernels();)
+
+/// Where has_matrix_products and has_paired_products.
+inline const MatrixConvKernels& matrix_conv_kernels() {
+  static const MatrixConvKernels& best = *FLAMBEAU_PICK(find_matrix_conv_kernels)();
+  return best;
+}
 
 }  // namespace flambeau::cpu

@@ -5,6 +5,7 @@
 #define FLAMBEAU_BFLOAT16_PRODUCTS  // the compiler's own macro does not follow the pragma
 #endif
 #include "cpu/nn/matrix_conv_kernel.h"
+#include "cpu/nn/matrix_grad_kernel.h"
 
 namespace flambeau::cpu::FLAMBEAU_ISA {
 
@@ -16,15 +17,19 @@ void forward(const MatrixConvBlock& block) {
   const AmxRegisters::Configured configured;
   forward_matrices<AmxRegisters>(block);
 }
+void add_products(const MatrixGradBlock& block) {
+  const AmxRegisters::Configured configured;
+  add_matrix_products<AmxRegisters>(block);
+}
 
 }  // namespace
 
-const MatrixConvKernels* matrix_conv_kernels() {
-  static constexpr MatrixConvKernels kernels{&pack_matrix_filters, &forward, &finish_matrix_row};
+const MatrixConvKernels* find_matrix_conv_kernels() {
+  static constexpr MatrixConvKernels kernels{&pack_matrix_filters, &forward, &finish_matrix_row, &pack_matrix_grads, &add_products, &finish_matrix_grads};
   return &kernels;
 }
 #else
-const MatrixConvKernels* matrix_conv_kernels() { return nullptr; }
+const MatrixConvKernels* find_matrix_conv_kernels() { return nullptr; }
 #endif
 
 }  // namespace flambeau::cpu::FLAMBEAU_ISA
