@@ -7,7 +7,8 @@ namespace flambeau::cpu {
 /// Whether the processor multiplies matrices of this dtype, and there are enough channels for it.
 bool convolves_matrices(const ConvGeometry& geometry, DType dtype);
 
-/// As `correlate`, where convolves_matrices, of dense images.
+/// As `correlate`, where convolves_matrices, of dense images; those that are `by_pixels` have one
+/// group.
 void correlate_matrices(const Correlation<bfloat16>& task);
 
 /// The gradient of filters, where convolves_matrices; all are dense. False, and the result

@@ -6,6 +6,7 @@
 #include "cpu/dtype_switch.h"
 #include "cpu/linalg/gemm.h"
 #include "cpu/nn/channel_filters.h"
+#include "cpu/nn/conv_matrices.h"
 #include "cpu/nn/conv_phases.h"
 #include "cpu/nn/conv_task.h"
 #include "cpu/nn/pixel_patches.h"
@@ -48,6 +49,11 @@ bool folds_patches(const ConvGeometry& g) {
 
 bool is_float(DType dtype) { return dtype == DType::float32 || dtype == DType::float64; }
 bool is_half(DType dtype) { return dtype == DType::float16 || dtype == DType::bfloat16; }
+
+/// Whether windows are products of matrix registers.
+bool multiplies_windows(const ConvGeometry& g, DType dtype) {
+  return g.groups == 1 && !is_pixel_product(g) && convolves_matrices(g, dtype);
+}
 
 /// Calls body(T()) with the type of a result's numbers.
 template <class Body>
@@ -210,6 +216,15 @@ bool try_convolve_pixels(const ConvGeometry& g, const Tensor& result, const Tens
                           out.data<float>());
   }
   const Tensor shifts = bias.defined() ? contiguous_data(bias) : bias;
+  if (multiplies_windows(g, dtype)) {
+    const Tensor filters = dense_pixels(weight);
+    ForwardTask<bfloat16> forward(g, filters.data<bfloat16>(), true);
+    forward.task.source = images.data<bfloat16>();
+    forward.task.result = out.data<bfloat16>();
+    forward.task.bias = shifts.defined() ? shifts.data<bfloat16>() : nullptr;
+    correlate_matrices(forward.task);
+    return true;
+  }
   if (in_place && !per_channel) {
     const Tensor filters = dense_pixels(weight);
     with_real(dtype, [&]<class T>(T) {
@@ -237,6 +252,14 @@ bool try_pixels_input_grad(const ConvGeometry& g, const Tensor& result, const Te
                            const Tensor& weight) {
   const DType dtype = result.dtype();
   if (!is_float(dtype) && !is_half(dtype)) return false;
+  if (multiplies_windows(g, dtype)) {
+    const Tensor filters = dense_pixels(weight), grads = dense_pixels(grad);
+    const Tensor out = with_channels_inside(result);
+    if (leaves_gaps(g.axes[0]) || leaves_gaps(g.axes[1])) fill_data(out, 0);
+    over_phases(g, true, filters.data<bfloat16>(), grads.data<bfloat16>(), out.data<bfloat16>(),
+                [](const Correlation<bfloat16>& task) { correlate_matrices(task); });
+    return true;
+  }
   const bool per_channel = has_filter_per_channel(g);
   const bool has_strides = g.axes[0].stride > 1 || g.axes[1].stride > 1;
   const bool is_product = g.groups == 1 && is_pixel_product(g);

@@ -23,6 +23,20 @@ struct MatrixConvBlock {
   int64_t step;       ///< positions, rounded up to whole registers at least
 };
 
+/// The same of pixels whose channels lie next to each other, as their results do. Rows of results
+/// lie as far apart in the source as `pitch` pixels do, and have `columns` of these each.
+struct MatrixPixelBlock {
+  int64_t steps, rows, columns, pitch;
+  const Bfloat16Pair* weights;  ///< from pack_turned
+  const int64_t* offsets;
+  const bfloat16* source;
+  int64_t pixel;           ///< elements of the source
+  int64_t outputs;         ///< of the panel
+  const bfloat16* bias;    ///< of them; may be null
+  bfloat16* result;        ///< of the first of them
+  int64_t row_step, step;  ///< from row to row of results, and from one to the next
+};
+
 /// sums[tap] += products over positions of 32 channels at that tap with gradients of 32 outputs. A
 /// step is of 32 positions that follow each other in the channels' planes.
 struct MatrixGradBlock {
@@ -48,6 +62,9 @@ struct MatrixConvKernels {
   /// packed: [channels / 32, taps, outputs, pairs], zeros where there are none.
   void (*pack)(const ConvWeights<bfloat16>& weights, int64_t panel, Bfloat16Pair* packed);
   void (*forward)(const MatrixConvBlock& block);
+  /// packed: [channels / 32, taps, 2, pairs, 16 outputs].
+  void (*pack_turned)(const ConvWeights<bfloat16>& weights, int64_t panel, Bfloat16Pair* packed);
+  void (*forward_pixels)(const MatrixPixelBlock& block);
   /// to[i] = sums[i] + shift, rounded.
   void (*finish_row)(const float* sums, float shift, int64_t count, bfloat16* to);
   /// [steps, 2, pairs of positions, 16 outputs] of lines of 32 * steps positions.

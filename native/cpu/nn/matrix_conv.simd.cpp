@@ -6,6 +6,7 @@
 #endif
 #include "cpu/nn/matrix_conv_kernel.h"
 #include "cpu/nn/matrix_grad_kernel.h"
+#include "cpu/nn/matrix_pixel_kernel.h"
 
 namespace flambeau::cpu::FLAMBEAU_ISA {
 
@@ -17,6 +18,10 @@ void forward(const MatrixConvBlock& block) {
   const AmxRegisters::Configured configured;
   forward_matrices<AmxRegisters>(block);
 }
+void forward_pixels(const MatrixPixelBlock& block) {
+  const AmxRegisters::Configured configured;
+  forward_matrix_pixels<AmxRegisters>(block);
+}
 void add_products(const MatrixGradBlock& block) {
   const AmxRegisters::Configured configured;
   add_matrix_products<AmxRegisters>(block);
@@ -25,7 +30,7 @@ void add_products(const MatrixGradBlock& block) {
 }  // namespace
 
 const MatrixConvKernels* find_matrix_conv_kernels() {
-  static constexpr MatrixConvKernels kernels{&pack_matrix_filters, &forward, &finish_matrix_row, &pack_matrix_grads, &add_products, &finish_matrix_grads};
+  static constexpr MatrixConvKernels kernels{&pack_matrix_filters, &forward, &pack_turned_filters, &forward_pixels, &finish_matrix_row, &pack_matrix_grads, &add_products, &finish_matrix_grads};
   return &kernels;
 }
 #else

@@ -64,6 +64,9 @@ class PackedFilters {
         outputs_(std::min(kMatrixOutputs, weights.outputs - panel * kMatrixOutputs)),
         packed_(packed) {}
 
+  /// Registers that the panel fills.
+  int64_t squares() const { return (weights_.majors + 31) / 32 * weights_.tap_count * 2; }
+
   /// Of the tap numbered `tap`, of 32 channels from `channel` on.
   Bfloat16Pair* line(int64_t output, int64_t channel, int64_t tap) const {
     return packed_ + ((channel / 32 * weights_.tap_count + tap) * kMatrixOutputs + output) *
@@ -74,12 +77,17 @@ class PackedFilters {
     const int64_t most = *std::max_element(weights_.taps, weights_.taps + weights_.tap_count) + 1;
     const bool by_channels = most <= weights_.major && weights_.major <= kMostTaps;
     const bool by_outputs = most <= weights_.row && weights_.row <= kMostTaps;
-    if (outputs_ < kMatrixOutputs || !(by_channels || by_outputs))
-      std::fill_n(packed_, (weights_.majors + 31) / 32 * weights_.tap_count * 2 * kMatrix, 0);
-    if (by_channels)
+    const bool is_pixel = weights_.major == 1 || weights_.row == 1;
+    if (outputs_ < kMatrixOutputs || !(by_channels || by_outputs || is_pixel))
+      std::fill_n(packed_, squares() * kMatrix, 0);
+    if (weights_.major == 1)
+      copy_channels();
+    else if (weights_.row == 1)
+      for (int64_t t = 0; t < weights_.tap_count; ++t) pack_by_outputs(weights_.taps[t], 1, {t});
+    else if (by_channels)
       pack_by_channels();
     else if (by_outputs)
-      pack_by_outputs(most);
+      pack_by_outputs(0, most, numbers_of_taps());
     else
       pack_elements();
   }
@@ -117,12 +125,30 @@ class PackedFilters {
       }
   }
 
-  /// Filters whose outputs follow each other: lines of pairs of channels are turned.
-  void pack_by_outputs(int64_t most) const {
-    std::array<int64_t, kMostTaps> numbers;
+  /// Filters whose taps' channels follow each other.
+  void copy_channels() const {
+    for (int64_t i = 0; i < outputs_; ++i)
+      for (int64_t t = 0; t < weights_.tap_count; ++t)
+        for (int64_t channel = 0; channel < weights_.majors; channel += 32)
+          _mm512_storeu_si512(
+              line(i, channel, t),
+              _mm512_maskz_loadu_epi16(first_of(weights_.majors - channel),
+                                       data_ + i * weights_.row + weights_.taps[t] + channel));
+  }
+
+  using Numbers = std::array<int64_t, kMostTaps>;
+  /// Which tap each element of a row is of, or -1.
+  Numbers numbers_of_taps() const {
+    Numbers numbers;
     numbers.fill(-1);
     for (int64_t t = 0; t < weights_.tap_count; ++t)
       numbers[static_cast<size_t>(weights_.taps[t])] = t;
+    return numbers;
+  }
+
+  /// Filters whose outputs follow each other: lines of pairs of channels are turned. `most` elements
+  /// of a row from `first` on are of the taps with these numbers.
+  void pack_by_outputs(int64_t first, int64_t most, const Numbers& numbers) const {
     const int64_t count = (outputs_ - 1) * weights_.row + most;
     Vector<Bfloat16Pair> square[16];
     for (int64_t channel = 0; channel < weights_.majors; channel += 32)
@@ -130,7 +156,7 @@ class PackedFilters {
         const __mmask16 mask = static_cast<__mmask16>(first_of(std::min<int64_t>(count - e, 16)));
         for (int64_t r = 0; r < 16; ++r) {
           const int64_t low = channel + 2 * r;
-          const bfloat16* const from = data_ + low * weights_.major + e;
+          const bfloat16* const from = data_ + low * weights_.major + first + e;
           square[r] = low < weights_.majors ? spread(mask, from) : Vector<Bfloat16Pair>{};
           if (low + 1 < weights_.majors) square[r] |= spread(mask, from + weights_.major) << 16;
         }
@@ -167,6 +193,19 @@ class PackedFilters {
 inline void pack_matrix_filters(const ConvWeights<bfloat16>& weights, int64_t panel,
                                 Bfloat16Pair* packed) {
   PackedFilters(weights, panel, packed).pack();
+}
+
+/// The same with the outputs of each pair of channels next to each other.
+inline void pack_turned_filters(const ConvWeights<bfloat16>& weights, int64_t panel,
+                                Bfloat16Pair* packed) {
+  const PackedFilters filters(weights, panel, packed);
+  filters.pack();
+  for (int64_t i = 0; i < filters.squares(); ++i, packed += kMatrix) {
+    Vector<Bfloat16Pair> square[16];
+    for (int64_t r = 0; r < 16; ++r) square[r] = load(packed + r * 16);
+    transpose_square<Bfloat16Pair>(square);
+    for (int64_t r = 0; r < 16; ++r) store(packed + r * 16, square[r]);
+  }
 }
 
 /// Sums are never subnormal; a shift may make them so.

@@ -1,0 +1,112 @@
+#pragma once
+
+#include <algorithm>
+
+#include "cpu/linalg/matrix_tiles.h"
+#include "cpu/nn/matrix_conv.h"
+
+// Convolutions of pixels whose channels lie next to each other, in registers that hold matrices.
+// Include only from *.simd.cpp files.
+
+namespace flambeau::cpu::FLAMBEAU_ISA {
+
+#ifdef __AVX512F__
+/// sums[32, 32] of 32 positions, or, if not `wide`, 16, with the outputs of a panel. Registers 0 to
+/// 3 hold sums, 4 and 5 pixels, 6 and 7 filters.
+template <class Registers, bool wide>
+void multiply_pixels(const MatrixPixelBlock& block, const bfloat16* source, float* sums) {
+  constexpr int64_t matrix = 16 * kMatrixPairs, row = kMatrixOutputs * 4;
+  const int64_t line = block.pixel * 2;
+  const Bfloat16Pair* weights = block.weights;
+  Registers::template zero<0>();
+  Registers::template zero<1>();
+  if constexpr (wide) {
+    Registers::template zero<2>();
+    Registers::template zero<3>();
+  }
+  for (int64_t i = 0; i < block.steps; ++i, weights += 2 * matrix) {
+    const bfloat16* const pixels = source + block.offsets[i];
+    Registers::template load<4>(pixels, line);
+    Registers::template load<6>(weights, 64);
+    Registers::template multiply_add<0, 4, 6>();
+    Registers::template load<7>(weights + matrix, 64);
+    Registers::template multiply_add<1, 4, 7>();
+    if constexpr (wide) {
+      Registers::template load<5>(pixels + 16 * block.pixel, line);
+      Registers::template multiply_add<2, 5, 6>();
+      Registers::template multiply_add<3, 5, 7>();
+    }
+  }
+  Registers::template store<0>(sums, row);
+  Registers::template store<1>(sums + 16, row);
+  if constexpr (wide) {
+    Registers::template store<2>(sums + 16 * kMatrixOutputs, row);
+    Registers::template store<3>(sums + 16 * kMatrixOutputs + 16, row);
+  }
+}
+
+/// Sums of positions from `first` on, rounded; those behind the end of a row are left.
+class PixelResults {
+ public:
+  explicit PixelResults(const MatrixPixelBlock& block) : block_(block) {
+    for (int64_t v = 0; v < 2; ++v) {
+      const int64_t count = std::clamp<int64_t>(block.outputs - 16 * v, 0, 16);
+      masks_[v] = static_cast<__mmask16>((1u << count) - 1);
+      if (block.bias)
+        shifts_[v] = (Vector<float>)(
+            spread_halves((HalfVector)_mm256_maskz_loadu_epi16(masks_[v], block.bias + 16 * v))
+            << 16);
+    }
+  }
+
+  void write(int64_t first, int64_t count, const float* sums) const {
+    // Sums are never subnormal; a shift may make them so.
+    if (block_.bias)
+      write_by(first, count, sums, [&](Vector<float> value, int64_t v) {
+        return narrowed<bfloat16>(value + shifts_[v]);
+      });
+    else
+      write_by(first, count, sums,
+               [](Vector<float> value, int64_t) { return Paired::narrow(value); });
+  }
+
+ private:
+  template <class Narrow>
+  void write_by(int64_t first, int64_t count, const float* sums, const Narrow& narrow) const {
+    for (int64_t q = first; q < first + count;) {
+      const int64_t row = q / block_.pitch, column = q % block_.pitch;
+      const int64_t next = (row + 1) * block_.pitch;
+      const int64_t last = std::min(first + count, row * block_.pitch + block_.columns);
+      bfloat16* to = block_.result + row * block_.row_step + column * block_.step;
+      for (; q < last; ++q, to += block_.step)
+        for (int64_t v = 0; v < 2; ++v)
+          _mm256_mask_storeu_epi16(
+              to + 16 * v, masks_[v],
+              (__m256i)narrow(load(sums + (q - first) * kMatrixOutputs + 16 * v), v));
+      q = next;
+    }
+  }
+
+  const MatrixPixelBlock& block_;
+  __mmask16 masks_[2];
+  Vector<float> shifts_[2] = {};
+};
+
+template <class Registers>
+void forward_matrix_pixels(const MatrixPixelBlock& block) {
+  alignas(64) float sums[32 * kMatrixOutputs];
+  const PixelResults results(block);
+  const int64_t positions = (block.rows - 1) * block.pitch + block.columns;
+  for (int64_t q = 0; q < positions; q += 32) {
+    const int64_t count = std::min<int64_t>(32, positions - q);
+    const bfloat16* const source = block.source + q * block.pixel;
+    if (count > 16)
+      multiply_pixels<Registers, true>(block, source, sums);
+    else
+      multiply_pixels<Registers, false>(block, source, sums);
+    results.write(q, count, sums);
+  }
+}
+#endif
+
+}  // namespace flambeau::cpu::FLAMBEAU_ISA
