@@ -8,7 +8,10 @@ namespace flambeau::cpu {
 /// to[i * to_step + e] += from[i * from_step + e] for `count` lines of `length` elements, which may
 /// overlap, or be one, where they are added to. T is float or double.
 FLAMBEAU_IN_EACH_SET(template <class T> void add_lines(int64_t count, int64_t length, const T* from,
-                                                       int64_t from_step, T* to, int64_t to_step);)
+                                                       int64_t from_step, T* to, int64_t to_step);
+                     /** to[2 * i] += from[i] */
+                     template <class T>
+                     void add_to_every_second(int64_t length, const T* from, T* to);)
 
 /// Adds the sums of further parts of some work, `size` of each, to those of the first.
 template <class T>

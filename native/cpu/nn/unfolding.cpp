@@ -4,6 +4,7 @@
 
 #include "core/threads/parallel.h"
 #include "core/types/dtype.h"
+#include "cpu/nn/line_sums.h"
 
 namespace flambeau::cpu {
 namespace {
@@ -86,12 +87,15 @@ void Unfolding<T>::unfold(ResultRows rows, int64_t group, const T* input, T* col
 template <class T>
 void Unfolding<T>::fold(ResultRows rows, int64_t group, const T* columns, T* input) const {
   const int64_t step = g_.axes[1].stride;
+  const auto add_apart = FLAMBEAU_PICK(add_to_every_second<T>);
   input += group * g_.in_channels * g_.input_plane();
   over_lines(rows, 0, depth(), [&](int64_t line, Inside range, int64_t source) {
     const T* const from = columns + line;
     T* const to = input + source;
     if (step == 1) {
       for (int64_t j = range.first; j < range.last; ++j) to[j] += from[j];
+    } else if (step == 2) {
+      add_apart(range.last - range.first, from + range.first, to + 2 * range.first);
     } else {
       for (int64_t j = range.first; j < range.last; ++j) to[j * step] += from[j];
     }
