@@ -4,7 +4,11 @@
 #include <cstdint>
 #include <cstring>
 
-namespace flambeau::testing {
+#include "core/backends/instruction_set.h"
+
+// Registers that hold matrices, for processors that have none. Include only from *.simd.cpp files.
+
+namespace flambeau::cpu::FLAMBEAU_ISA {
 
 /// What the instructions of AMX do, in plain loops.
 struct EmulatedRegisters {
@@ -37,4 +41,4 @@ struct EmulatedRegisters {
   }
 };
 
-}  // namespace flambeau::testing
+}  // namespace flambeau::cpu::FLAMBEAU_ISA

@@ -50,7 +50,7 @@ TEST(paired_rows) {
 }
 
 #ifdef FLAMBEAU_BFLOAT16_PRODUCTS
-using Form = Matrices<flambeau::testing::EmulatedRegisters>;
+using Form = Matrices<EmulatedRegisters>;
 
 /// c[i, j] = 0.5 sum a(i, p) b(p, j) + beta before.
 template <class A, class B>

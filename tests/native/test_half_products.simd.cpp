@@ -106,8 +106,6 @@ TEST(dots) {
 }
 
 #ifdef __AVX512F__
-using flambeau::testing::EmulatedRegisters;
-
 TEST(emulated_matrix_dots) {
   const auto run = [](const Product<bfloat16>& call) {
     if (call.b.row != 1) return gemm_halves<RegisterTiles<Widened<bfloat16>>>(call);

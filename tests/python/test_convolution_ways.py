@@ -112,6 +112,18 @@ GRADIENTS = (
     Shape(2, 24, 80, 3, 5, (1, 1), groups=2),
     Shape(2, 16, 128, 7, 9, (3, 3), stride=(2, 2), padding=(1, 1), groups=2),
 )
+# What is multiplied in registers that hold matrices: panels, steps and rows that are not full.
+MATRICES = (
+    Shape(3, 40, 36, 9, 23, (3, 3), padding=(1, 1)),
+    Shape(2, 32, 48, 5, 16, (3, 2), padding=(2, 0), dilation=(1, 3), groups=2),
+    Shape(2, 64, 16, 30, 30, (3, 3), padding=(1, 1)),  # planes of 4096 bytes
+    Shape(1, 17, 33, 11, 9, (5, 5), stride=(2, 3), padding=(2, 1)),
+    Shape(2, 128, 32, 7, 40, (1, 3), stride=(1, 2), padding=(0, 1)),
+    Shape(3, 64, 96, 7, 7, (1, 1)),
+    Shape(2, 16, 24, 9, 11, (2, 2), stride=(3, 3)),
+    Shape(1, 16, 16, 150, 130, (3, 3), padding=(1, 1)),  # images in strips
+    Shape(1, 16, 16, 12, 60, (6, 6), padding=(2, 3)),  # more taps than a register has rows
+)
 
 
 @pytest.mark.parametrize("shape", PLANES, ids=str)
@@ -135,6 +147,60 @@ def test_images_of_bfloat16(shape: Shape) -> None:
     wide += bias.double().numpy()[:, None, None]  # 257 is none of bfloat16
     assert result.dtype is flambeau.bfloat16
     np.testing.assert_allclose(result.double().numpy(), wide, rtol=1 / 256, atol=1e-4)
+
+
+def expected_gradients(shape: Shape, images: Any, filters: Any, grads: Any) -> tuple[Any, Any]:
+    """Of the sums over windows, in float64."""
+    grouped = grads.reshape(shape.batch, shape.groups, -1, *grads.shape[2:])
+    of_filters = np.einsum("ngcijrs,ngkij->gkcrs", shape.windows(images), grouped)
+    weights = filters.reshape(shape.groups, -1, *filters.shape[1:])
+    of_windows = np.einsum("gkcrs,ngkij->ngcijrs", weights, grouped)
+    # Each element of a window is that of the images with its number.
+    numbers = np.arange(images.size, dtype="float64").reshape(images.shape) + 1
+    places = shape.windows(numbers).astype(np.int64)
+    of_images = np.bincount(places.ravel(), of_windows.ravel(), images.size + 1)[1:]
+    return of_images.reshape(images.shape), of_filters.reshape(filters.shape)
+
+
+@pytest.mark.parametrize("shape", MATRICES + MANY_FILTERS, ids=str)
+@pytest.mark.parametrize("lies", ["contiguous_format", "channels_last"])
+def test_bfloat16_and_its_gradients(shape: Shape, lies: str) -> None:
+    memory_format = getattr(flambeau, lies)
+    leaves = [
+        flambeau.tensor(x).bfloat16().contiguous(memory_format=memory_format).requires_grad_()
+        for x in shape.factors()
+    ]
+    bias = flambeau.linspace(-3, 3, shape.outputs).bfloat16()
+    result = shape.call(*leaves, bias)
+    assert result.dtype is flambeau.bfloat16
+    assert result.is_contiguous(memory_format=memory_format)
+    generator = np.random.default_rng(6)
+    grads = flambeau.tensor(generator.standard_normal(tuple(result.shape))).bfloat16()
+    found = flambeau.autograd.grad(result, leaves, grads)
+    images, filters = (leaf.detach().double().numpy() for leaf in leaves)
+    wide = shape.convolved(images, filters) + bias.double().numpy()[:, None, None]
+    pairs = zip(
+        [result.detach(), *found],
+        [wide, *expected_gradients(shape, images, filters, grads.double().numpy())],
+        strict=True,
+    )
+    for seen, expected in pairs:
+        # Sums of phases and parts are rounded more than once where there are no such registers.
+        scale = np.abs(expected).mean()
+        np.testing.assert_allclose(seen.double().numpy(), expected, rtol=1 / 128, atol=scale / 64)
+
+
+def test_infinite_images_of_bfloat16_meet_no_zeros() -> None:
+    """In the gradient of filters, behind the ends of rows."""
+    shape = Shape(1, 16, 16, 5, 7, (3, 3))
+    images, filters = shape.factors()
+    images[:, 3, 0, 6] = np.inf  # which but the last column of the filters meets
+    leaf = flambeau.tensor(filters).bfloat16().requires_grad_()
+    result = shape.call(flambeau.tensor(images).bfloat16(), leaf)
+    (grad,) = flambeau.autograd.grad(result, leaf, flambeau.ones_like(result))
+    expected = np.zeros(filters.shape, bool)
+    expected[:, 3, 0, 2] = True
+    np.testing.assert_array_equal(~grad.isfinite().numpy(), expected)
 
 
 @pytest.mark.parametrize(

@@ -9,6 +9,7 @@ namespace {
 constexpr int64_t kLeastChannels = 16;    // fewer leave registers half empty
 constexpr int64_t kBlockPositions = 512;  // of sums that wait to be written out
 constexpr int64_t kSetBytes = 2048;       // lines so far apart share sets of L1
+constexpr int64_t kPixelBytes = 256;      // so do many pixels under a filter that are so far apart
 
 /// Row-major images are copied to planes of pairs of channels. Positions follow each other through
 /// the rows of a plane, and what those behind the end of a row find is left.
@@ -88,7 +89,7 @@ class PixelPlanes : public MatrixLayout {
   using Element = bfloat16;
 
   explicit PixelPlanes(const Task& task) : MatrixLayout(task), pixel_(2 * pairs_) {
-    if (pixel_ * 2 % kSetBytes == 0) pixel_ += 2 * kMatrixPairs;
+    if (pixel_ * 2 % kPixelBytes == 0) pixel_ += 2 * kMatrixPairs;
     cut(pixel_ * planes_.row_stride * planes_.column_stride * planes_.pitch * 2);
     for (int64_t pair = 0; pair < pairs_; pair += kMatrixPairs)
       for (size_t t = 0; t < task.tap_rows.size(); ++t)
