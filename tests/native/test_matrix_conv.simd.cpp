@@ -64,15 +64,14 @@ struct Filters {
 /// Calls body(filters, data, places) for some shapes.
 template <class Body>
 void over_filters(const Body& body) {
-  for (const Order order : {Order::channels, Order::outputs, Order::taps_of_channels,
-                            Order::taps_of_outputs})
-    for (const auto& [outputs, channels] : {std::pair<int64_t, int64_t>{1, 1}, {17, 16}, {32, 33},
-                                            {40, 64}, {70, 45}})
-      for (const auto& [kernel, taps] :
-           {std::pair<int64_t, std::vector<int64_t>>{1, {0}},
-            {9, {8, 7, 6, 5, 4, 3, 2, 1, 0}},
-            {9, {1, 7}},
-            {40, {39, 0, 13}}}) {
+  for (const Order order :
+       {Order::channels, Order::outputs, Order::taps_of_channels, Order::taps_of_outputs})
+    for (const auto& [outputs, channels] :
+         {std::pair<int64_t, int64_t>{1, 1}, {17, 16}, {32, 33}, {40, 64}, {70, 45}})
+      for (const auto& [kernel, taps] : {std::pair<int64_t, std::vector<int64_t>>{1, {0}},
+                                         {9, {8, 7, 6, 5, 4, 3, 2, 1, 0}},
+                                         {9, {1, 7}},
+                                         {40, {39, 0, 13}}}) {
         const Filters filters{outputs, channels, kernel, taps, order};
         body(filters, random_halves(outputs * channels * kernel), filters.places());
       }
@@ -98,9 +97,9 @@ TEST(planes_of_pairs) {
     const int64_t step = (positions + 31) / 32 * 32;
     std::vector<float> sums(static_cast<size_t>(kMatrixOutputs * step));
     for (int64_t k = 0; k < f.outputs; k += kMatrixOutputs) {
-      pack_matrix_filters({data.data(), f.outputs, f.row(), f.channels, f.major(), f.count(),
-                           places.data()},
-                          k / kMatrixOutputs, packed.data());
+      pack_matrix_filters(
+          {data.data(), f.outputs, f.row(), f.channels, f.major(), f.count(), places.data()},
+          k / kMatrixOutputs, packed.data());
       forward_matrices<EmulatedRegisters>({static_cast<int64_t>(offsets.size()), positions,
                                            packed.data(), offsets.data(), pairs.data(), plane,
                                            sums.data(), step});
@@ -115,9 +114,8 @@ TEST(planes_of_pairs) {
           for (int64_t c = 0; c < f.channels; ++c)
             for (size_t t = 0; t < shifts.size(); ++t) {
               const int64_t at = (k + i) * f.row() + c * f.major() + places[t];
-              const double product =
-                  wide(data[static_cast<size_t>(at)]) *
-                  wide(source[static_cast<size_t>(c * plane + q + shifts[t])]);
+              const double product = wide(data[static_cast<size_t>(at)]) *
+                                     wide(source[static_cast<size_t>(c * plane + q + shifts[t])]);
               expected += product;
               size += std::abs(product);
             }
@@ -146,9 +144,9 @@ TEST(pixels) {
     const std::vector<bfloat16> bias = random_halves(f.outputs);
     const bool has_bias = between(0, 1) == 1;
     for (int64_t k = 0; k < f.outputs; k += kMatrixOutputs) {
-      pack_turned_filters({data.data(), f.outputs, f.row(), f.channels, f.major(), f.count(),
-                           places.data()},
-                          k / kMatrixOutputs, packed.data());
+      pack_turned_filters(
+          {data.data(), f.outputs, f.row(), f.channels, f.major(), f.count(), places.data()},
+          k / kMatrixOutputs, packed.data());
       forward_matrix_pixels<EmulatedRegisters>(
           {static_cast<int64_t>(offsets.size()), rows, columns, pitch, packed.data(),
            offsets.data(), source.data(), pixel, std::min(kMatrixOutputs, f.outputs - k),
@@ -209,9 +207,8 @@ TEST(gradients_of_filters) {
           for (int64_t q = 0; q < steps * 32; ++q) {
             const int64_t at = places[static_cast<size_t>(q / 32)] + q % 32 +
                                offsets[static_cast<size_t>(place % taps)];
-            const double product =
-                2 * wide(grads[static_cast<size_t>(k * steps * 32 + q)]) *
-                wide(source[static_cast<size_t>(place / taps * plane + at)]);
+            const double product = 2 * wide(grads[static_cast<size_t>(k * steps * 32 + q)]) *
+                                   wide(source[static_cast<size_t>(place / taps * plane + at)]);
             expected += product;
             size += std::abs(product);
           }

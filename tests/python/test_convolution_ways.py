@@ -123,6 +123,9 @@ MATRICES = (
     Shape(2, 16, 24, 9, 11, (2, 2), stride=(3, 3)),
     Shape(1, 16, 16, 150, 130, (3, 3), padding=(1, 1)),  # images in strips
     Shape(1, 16, 16, 12, 60, (6, 6), padding=(2, 3)),  # more taps than a register has rows
+    Shape(2, 3, 24, 20, 37, (7, 7), stride=(2, 2), padding=(3, 3)),  # few channels
+    Shape(1, 4, 16, 9, 14, (3, 5), padding=(1, 1), dilation=(1, 2)),
+    Shape(2, 6, 32, 12, 16, (4, 4), stride=(4, 4), groups=2),
 )
 
 

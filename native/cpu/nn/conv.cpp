@@ -1,5 +1,6 @@
 #include "cpu/channels_last.h"
 #include "cpu/dtype_switch.h"
+#include "cpu/nn/conv_columns.h"
 #include "cpu/nn/conv_integers.h"
 #include "cpu/nn/conv_matrices.h"
 #include "cpu/nn/conv_parts.h"
@@ -43,6 +44,16 @@ void convolve_formatted(const Tensor& result, const Tensor& input, const Tensor&
   copy_data(result, dense);
 }
 
+/// Row-major images where convolves_matrices.
+void multiply_matrices(const ConvGeometry& geometry, const Tensor& x, const Tensor& w,
+                       const Tensor& b, const Tensor& result) {
+  ForwardTask<bfloat16> forward(geometry, w.data<bfloat16>());
+  forward.task.source = x.data<bfloat16>();
+  forward.task.result = result.data<bfloat16>();
+  forward.task.bias = b.defined() ? b.data<bfloat16>() : nullptr;
+  correlate_matrices(forward.task);
+}
+
 }  // namespace
 
 void conv2d(const Tensor& result, const Tensor& input, const Tensor& weight, const Tensor& bias,
@@ -65,6 +76,12 @@ void conv2d(const Tensor& result, const Tensor& input, const Tensor& weight, con
     return convolve_integers(geometry, result, contiguous_data(input), contiguous_data(weight),
                              bias.defined() ? contiguous_data(bias) : bias);
   }
+  if (multiplies_columns(geometry, result.dtype())) {
+    const Tensor x = columns_of_images(geometry, contiguous_data(input));
+    const Tensor w = contiguous_data(with_rows_inside(weight));
+    const Tensor b = bias.defined() ? contiguous_data(bias) : bias;
+    return multiply_matrices(columns_geometry(geometry), x, w, b, result);
+  }
   if (forward_unfolds(geometry, result.dtype())) {
     return with_floating(result.dtype(), "conv", [&]<class T>() {
       const Tensor x = contiguous_data(input), w = contiguous_data(weight);
@@ -76,6 +93,7 @@ void conv2d(const Tensor& result, const Tensor& input, const Tensor& weight, con
   const auto run = [&](auto zero, const Tensor& out, const Tensor& x, const Tensor& w,
                        const Tensor& b) {
     using T = decltype(zero);
+    if (convolves_matrices(geometry, dtype_of<T>)) return multiply_matrices(geometry, x, w, b, out);
     if constexpr (!std::is_same_v<T, bfloat16>)
       if (try_planes<T>(geometry, x.data<T>(), w.data<T>(), b.defined() ? b.data<T>() : nullptr,
                         out.data<T>()))
@@ -84,8 +102,6 @@ void conv2d(const Tensor& result, const Tensor& input, const Tensor& weight, con
     forward.task.source = x.data<T>();
     forward.task.result = out.data<T>();
     forward.task.bias = b.defined() ? b.data<T>() : nullptr;
-    if constexpr (std::is_same_v<T, bfloat16>)
-      if (convolves_matrices(geometry, DType::bfloat16)) return correlate_matrices(forward.task);
     correlate(std::move(forward.task));
   };
   if (convolves_pairs(geometry, result.dtype()))

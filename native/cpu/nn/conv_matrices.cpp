@@ -6,7 +6,7 @@
 namespace flambeau::cpu {
 namespace {
 
-constexpr int64_t kLeastChannels = 16;    // fewer leave registers half empty
+constexpr int64_t kLeastOutputs = 16;     // fewer leave registers half empty
 constexpr int64_t kBlockPositions = 512;  // of sums that wait to be written out
 constexpr int64_t kSetBytes = 2048;       // lines so far apart share sets of L1
 constexpr int64_t kPixelBytes = 256;      // so do many pixels under a filter that are so far apart
@@ -144,10 +144,8 @@ class PixelPlanes : public MatrixLayout {
     if (step == 1 && pixel_ == channels) {
       std::copy_n(from + (left + begin) * channels, (end - begin) * channels, to + begin * pixel_);
     } else {
-      for (int64_t j = begin; j < end; ++j) {
-        std::copy_n(from + (left + j * step) * channels, channels, to + j * pixel_);
-        std::fill_n(to + j * pixel_ + channels, pixel_ - channels, bfloat16(0));
-      }
+      kernels_.copy_pixels(from + (left + begin * step) * channels, step * channels, end - begin,
+                           channels, to + begin * pixel_, pixel_);
     }
     zeros(end, planes_.pitch);
   }
@@ -158,9 +156,9 @@ class PixelPlanes : public MatrixLayout {
 
 }  // namespace
 
-bool convolves_matrices(const ConvGeometry& geometry, DType dtype) {
+bool convolves_matrices(const ConvGeometry& geometry, DType dtype, int64_t least_inputs) {
   return dtype == DType::bfloat16 && has_matrix_products() && has_paired_products() &&
-         std::min(geometry.in_channels, geometry.out_channels) >= kLeastChannels;
+         geometry.in_channels >= least_inputs && geometry.out_channels >= kLeastOutputs;
 }
 
 void correlate_matrices(const Correlation<bfloat16>& task) {

@@ -5,7 +5,7 @@
 namespace flambeau::cpu {
 
 /// Whether the processor multiplies matrices of this dtype, and there are enough channels for it.
-bool convolves_matrices(const ConvGeometry& geometry, DType dtype);
+bool convolves_matrices(const ConvGeometry& geometry, DType dtype, int64_t least_inputs = 16);
 
 /// As `correlate`, where convolves_matrices, of dense images; those that are `by_pixels` have one
 /// group.

@@ -37,8 +37,9 @@ class MatrixWeightGrad {
         output_blocks_(shared(geometry.out_channels, kSide)) {
     const auto& [rows, columns] = g_.axes;
     planes_.pitch = columns.output + (columns.kernel - 1) * columns.dilation / columns.stride;
-    const int64_t row_bytes = std::max(g_.in_channels * rows.stride * columns.stride, g_.out_channels) *
-                              planes_.pitch * 2;
+    const int64_t row_bytes =
+        std::max(g_.in_channels * rows.stride * columns.stride, g_.out_channels) * planes_.pitch *
+        2;
     halo_ = (rows.kernel - 1) * rows.dilation / rows.stride;
     const int64_t most = std::clamp<int64_t>(kItemBytes / row_bytes - halo_, 1, rows.output);
     const int64_t threads = std::min(shared(num_threads(), g_.batch * g_.groups), rows.output);
@@ -85,8 +86,8 @@ class MatrixWeightGrad {
   /// Item `item` of a group: an image, or some rows of it.
   void copy_source(int64_t group, int64_t item, bfloat16* to) const {
     const int64_t image = item / strips_ * g_.groups + group;
-    pad_planes(planes_, item % strips_ * rows_,
-               input_ + image * g_.in_channels * g_.input_plane(), to);
+    pad_planes(planes_, item % strips_ * rows_, input_ + image * g_.in_channels * g_.input_plane(),
+               to);
     // What is read behind the last position meets zeros.
     std::fill_n(to + planes_.channels * planes_.channel(), kMatrixOverrun, bfloat16(0));
   }
@@ -139,8 +140,7 @@ class MatrixWeightGrad {
     const int64_t blocks = channel_blocks_ * output_blocks_;
     const Steps steps = steps_of(items);
     const int64_t group_grads = output_blocks_ * grads_block(steps.count());
-    const Tensor source_owner =
-        empty(Shape{all * source_size()}, DType::bfloat16);
+    const Tensor source_owner = empty(Shape{all * source_size()}, DType::bfloat16);
     const Tensor grads_owner = empty(Shape{g_.groups * group_grads}, DType::float32);
     auto* const source = source_owner.data<bfloat16>();
     auto* const grads = static_cast<Bfloat16Pair*>(grads_owner.raw_data());

@@ -6,6 +6,7 @@
 #include "cpu/dtype_switch.h"
 #include "cpu/linalg/gemm.h"
 #include "cpu/nn/channel_filters.h"
+#include "cpu/nn/conv_columns.h"
 #include "cpu/nn/conv_matrices.h"
 #include "cpu/nn/conv_phases.h"
 #include "cpu/nn/conv_task.h"
@@ -187,12 +188,33 @@ Tensor readable(const Tensor& weight) {
   return weight.is_contiguous() || is_pixel_rows(weight) ? weight : contiguous_data(weight);
 }
 
+/// Where multiplies_windows. `images` are dense pixels.
+void multiply_windows(const ConvGeometry& g, const Tensor& images, const Tensor& weight,
+                      const Tensor& bias, const Tensor& result) {
+  const Tensor filters = dense_pixels(weight), out = with_channels_inside(result);
+  const Tensor shifts = bias.defined() ? contiguous_data(bias) : bias;
+  ForwardTask<bfloat16> forward(g, filters.data<bfloat16>(), true);
+  forward.task.source = images.data<bfloat16>();
+  forward.task.result = out.data<bfloat16>();
+  forward.task.bias = shifts.defined() ? shifts.data<bfloat16>() : nullptr;
+  correlate_matrices(forward.task);
+}
+
 }  // namespace
 
 bool try_convolve_pixels(const ConvGeometry& g, const Tensor& result, const Tensor& input,
                          const Tensor& weight, const Tensor& bias) {
   const DType dtype = result.dtype();
   if (!is_float(dtype) && !is_half(dtype)) return false;
+  if (multiplies_windows(g, dtype)) {
+    multiply_windows(g, dense_pixels(input), weight, bias, result);
+    return true;
+  }
+  if (g.groups == 1 && multiplies_columns(g, dtype)) {
+    multiply_windows(columns_geometry(g), columns_of_pixels(g, dense_pixels(input)), weight, bias,
+                     result);
+    return true;
+  }
   const bool per_channel = has_filter_per_channel(g);
   if (per_channel && is_half(dtype)) {
     const auto compute = [&](const Tensor& out, const Tensor& x, const Tensor& w, const Tensor& b) {
@@ -216,15 +238,6 @@ bool try_convolve_pixels(const ConvGeometry& g, const Tensor& result, const Tens
                           out.data<float>());
   }
   const Tensor shifts = bias.defined() ? contiguous_data(bias) : bias;
-  if (multiplies_windows(g, dtype)) {
-    const Tensor filters = dense_pixels(weight);
-    ForwardTask<bfloat16> forward(g, filters.data<bfloat16>(), true);
-    forward.task.source = images.data<bfloat16>();
-    forward.task.result = out.data<bfloat16>();
-    forward.task.bias = shifts.defined() ? shifts.data<bfloat16>() : nullptr;
-    correlate_matrices(forward.task);
-    return true;
-  }
   if (in_place && !per_channel) {
     const Tensor filters = dense_pixels(weight);
     with_real(dtype, [&]<class T>(T) {

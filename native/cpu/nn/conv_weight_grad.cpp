@@ -6,6 +6,7 @@
 #include "cpu/channels_last.h"
 #include "cpu/linalg/gemm_kernel.h"
 #include "cpu/linalg/scratch.h"
+#include "cpu/nn/conv_columns.h"
 #include "cpu/nn/conv_geometry.h"
 #include "cpu/nn/conv_kernel.h"
 #include "cpu/nn/conv_matrices.h"
@@ -275,6 +276,14 @@ void conv2d_weight_grad(const Tensor& result, const Tensor& grad, const Tensor& 
     if (try_matrices_weight_grad(geometry, g.data<bfloat16>(), x.data<bfloat16>(),
                                  result.data<bfloat16>()))
       return;
+  }
+  if (multiplies_columns(geometry, result.dtype())) {
+    const Tensor g = contiguous_data(grad);
+    const Tensor x = columns_of_images(geometry, contiguous_data(input));
+    const Tensor turned = with_rows_inside(result), out = empty(turned.sizes(), result.dtype());
+    if (try_matrices_weight_grad(columns_geometry(geometry), g.data<bfloat16>(), x.data<bfloat16>(),
+                                 out.data<bfloat16>()))
+      return copy_data(turned, out);
   }
   with_float_compute(
       "conv2d_weight_grad", result,

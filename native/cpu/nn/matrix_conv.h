@@ -41,7 +41,7 @@ struct MatrixPixelBlock {
 /// step is of 32 positions that follow each other in the channels' planes.
 struct MatrixGradBlock {
   int64_t steps, taps;
-  const int64_t* places;  ///< [steps]
+  const int64_t* places;   ///< [steps]
   const int64_t* offsets;  ///< [taps]
   const bfloat16* source;
   int64_t channel_step;
@@ -64,6 +64,9 @@ struct MatrixConvKernels {
   void (*forward)(const MatrixConvBlock& block);
   /// packed: [channels / 32, taps, 2, pairs, 16 outputs].
   void (*pack_turned)(const ConvWeights<bfloat16>& weights, int64_t panel, Bfloat16Pair* packed);
+  /// to[i * pixel + j] = from[i * step + j] for j < width, and 0 up to `pixel`.
+  void (*copy_pixels)(const bfloat16* from, int64_t step, int64_t count, int64_t width,
+                      bfloat16* to, int64_t pixel);
   void (*forward_pixels)(const MatrixPixelBlock& block);
   /// to[i] = sums[i] + shift, rounded.
   void (*finish_row)(const float* sums, float shift, int64_t count, bfloat16* to);

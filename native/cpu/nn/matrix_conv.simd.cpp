@@ -30,7 +30,10 @@ void add_products(const MatrixGradBlock& block) {
 }  // namespace
 
 const MatrixConvKernels* find_matrix_conv_kernels() {
-  static constexpr MatrixConvKernels kernels{&pack_matrix_filters, &forward, &pack_turned_filters, &forward_pixels, &finish_matrix_row, &pack_matrix_grads, &add_products, &finish_matrix_grads};
+  static constexpr MatrixConvKernels kernels{
+      &pack_matrix_filters, &forward,        &pack_turned_filters,
+      &copy_matrix_pixels,  &forward_pixels, &finish_matrix_row,
+      &pack_matrix_grads,   &add_products,   &finish_matrix_grads};
   return &kernels;
 }
 #else

@@ -69,8 +69,8 @@ class PackedFilters {
 
   /// Of the tap numbered `tap`, of 32 channels from `channel` on.
   Bfloat16Pair* line(int64_t output, int64_t channel, int64_t tap) const {
-    return packed_ + ((channel / 32 * weights_.tap_count + tap) * kMatrixOutputs + output) *
-                         kMatrixPairs;
+    return packed_ +
+           ((channel / 32 * weights_.tap_count + tap) * kMatrixOutputs + output) * kMatrixPairs;
   }
 
   void pack() const {
@@ -146,8 +146,8 @@ class PackedFilters {
     return numbers;
   }
 
-  /// Filters whose outputs follow each other: lines of pairs of channels are turned. `most` elements
-  /// of a row from `first` on are of the taps with these numbers.
+  /// Filters whose outputs follow each other: lines of pairs of channels are turned. `most`
+  /// elements of a row from `first` on are of the taps with these numbers.
   void pack_by_outputs(int64_t first, int64_t most, const Numbers& numbers) const {
     const int64_t count = (outputs_ - 1) * weights_.row + most;
     Vector<Bfloat16Pair> square[16];

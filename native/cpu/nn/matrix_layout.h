@@ -71,7 +71,8 @@ class MatrixLayout {
 ///   behind the last;
 /// - copy(group, image, first row of results, to);
 /// - pack(weights, panel, to);
-/// - run_rows(group, image, first row, last, panel, packed, source): a panel's outputs at rows of an
+/// - run_rows(group, image, first row, last, panel, packed, source): a panel's outputs at rows of
+/// an
 ///   image, whose copy is of these rows.
 template <class Layout>
 class MatrixWork {
@@ -110,7 +111,8 @@ class MatrixWork {
   /// Whether there is more of the filters than of the images, and enough for all threads: a panel
   /// is then packed where it is used, and taken to all the images.
   bool has_more_filters() const {
-    const int64_t images = task_.batch * layout_.image_step() * static_cast<int64_t>(sizeof(Element));
+    const int64_t images =
+        task_.batch * layout_.image_step() * static_cast<int64_t>(sizeof(Element));
     return layout_.item_rows() == task_.rows &&
            images <= layout_.panels() * layout_.panel_size() * 4 &&
            task_.groups * layout_.panels() >= kPanelsOfThread * num_threads();
@@ -131,8 +133,7 @@ class MatrixWork {
         layout_.copy(i / task_.batch, i % task_.batch, 0, source + i * size);
     });
     parallel_for(0, task_.groups * layout_.panels(), 1, [&](int64_t begin, int64_t end) {
-      auto* const packed =
-          scratch<Bfloat16Pair>(3, static_cast<size_t>(layout_.panel_size()));
+      auto* const packed = scratch<Bfloat16Pair>(3, static_cast<size_t>(layout_.panel_size()));
       for (int64_t i = begin; i < end; ++i) {
         pack(i, packed);
         check_interrupt();
@@ -147,7 +148,8 @@ class MatrixWork {
   void run_item(int64_t group, int64_t image, int64_t first, const Bfloat16Pair* packed) const {
     const int64_t images = std::min(layout_.images(), task_.batch - image);
     const int64_t size = layout_.image_step();
-    auto* const source = scratch<Element>(0, static_cast<size_t>(images * size + layout_.overrun()));
+    auto* const source =
+        scratch<Element>(0, static_cast<size_t>(images * size + layout_.overrun()));
     for (int64_t n = 0; n < images; ++n) layout_.copy(group, image + n, first, source + n * size);
     const int64_t last = std::min(first + layout_.item_rows(), task_.rows);
     for (int64_t panel = 0; panel < layout_.panels(); ++panel) {

@@ -11,6 +11,21 @@
 namespace flambeau::cpu::FLAMBEAU_ISA {
 
 #ifdef __AVX512F__
+/// A vector of each pixel at a time.
+inline void copy_matrix_pixels(const bfloat16* from, int64_t step, int64_t count, int64_t width,
+                               bfloat16* to, int64_t pixel) {
+  constexpr int64_t lanes = 32;
+  const auto first_of = [=](int64_t left) {
+    return static_cast<__mmask32>((uint64_t{1} << std::clamp<int64_t>(left, 0, lanes)) - 1);
+  };
+  for (int64_t j = 0; j < pixel; j += lanes) {
+    const __mmask32 read = first_of(width - j), written = first_of(pixel - j);
+    for (int64_t i = 0; i < count; ++i)
+      _mm512_mask_storeu_epi16(to + i * pixel + j, written,
+                               _mm512_maskz_loadu_epi16(read, from + i * step + j));
+  }
+}
+
 /// sums[32, 32] of 32 positions, or, if not `wide`, 16, with the outputs of a panel. Registers 0 to
 /// 3 hold sums, 4 and 5 pixels, 6 and 7 filters.
 template <class Registers, bool wide>
@@ -53,9 +68,9 @@ class PixelResults {
       const int64_t count = std::clamp<int64_t>(block.outputs - 16 * v, 0, 16);
       masks_[v] = static_cast<__mmask16>((1u << count) - 1);
       if (block.bias)
-        shifts_[v] = (Vector<float>)(
-            spread_halves((HalfVector)_mm256_maskz_loadu_epi16(masks_[v], block.bias + 16 * v))
-            << 16);
+        shifts_[v] = (Vector<float>)(spread_halves((HalfVector)_mm256_maskz_loadu_epi16(
+                                         masks_[v], block.bias + 16 * v))
+                                     << 16);
     }
   }
 
