@@ -67,16 +67,9 @@ class PairPlanes : public MatrixLayout {
   void write(const float* sums, float shift, int64_t rows, bfloat16* to) const {
     const int64_t columns = task_.columns;
     if (task_.column_step == 1 && task_.row_step == columns && planes_.pitch == columns)
-      return kernels_.finish_row(sums, shift, rows * columns, to);
-    for (int64_t i = 0; i < rows; ++i, sums += planes_.pitch, to += task_.row_step) {
-      if (task_.column_step == 1) {
-        kernels_.finish_row(sums, shift, columns, to);
-        continue;
-      }
-      auto* const line = scratch<bfloat16>(2, static_cast<size_t>(columns));
-      kernels_.finish_row(sums, shift, columns, line);
-      for (int64_t j = 0; j < columns; ++j) to[j * task_.column_step] = line[j];
-    }
+      return kernels_.finish_row(sums, shift, rows * columns, to, 1);
+    for (int64_t i = 0; i < rows; ++i, sums += planes_.pitch, to += task_.row_step)
+      kernels_.finish_row(sums, shift, columns, to, task_.column_step);
   }
 
   int64_t block_rows_ = 0;

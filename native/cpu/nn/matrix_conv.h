@@ -68,8 +68,8 @@ struct MatrixConvKernels {
   void (*copy_pixels)(const bfloat16* from, int64_t step, int64_t count, int64_t width,
                       bfloat16* to, int64_t pixel);
   void (*forward_pixels)(const MatrixPixelBlock& block);
-  /// to[i] = sums[i] + shift, rounded.
-  void (*finish_row)(const float* sums, float shift, int64_t count, bfloat16* to);
+  /// to[i * step] = sums[i] + shift, rounded.
+  void (*finish_row)(const float* sums, float shift, int64_t count, bfloat16* to, int64_t step);
   /// [steps, 2, pairs of positions, 16 outputs] of lines of 32 * steps positions.
   void (*pack_grads)(const bfloat16* lines, int64_t line, int64_t outputs, int64_t steps,
                      Bfloat16Pair* packed);

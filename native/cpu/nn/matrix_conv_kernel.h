@@ -209,19 +209,27 @@ inline void pack_turned_filters(const ConvWeights<bfloat16>& weights, int64_t pa
 }
 
 /// Sums are never subnormal; a shift may make them so.
-inline void finish_matrix_row(const float* sums, float shift, int64_t count, bfloat16* to) {
+inline void finish_matrix_row(const float* sums, float shift, int64_t count, bfloat16* to,
+                              int64_t step) {
   constexpr int64_t lanes = kLanes<float>;
-  const auto write = [&](const auto& narrow) {
-    for (; count >= lanes; count -= lanes, sums += lanes, to += lanes)
-      *reinterpret_cast<HalfVector*>(to) = narrow(load(sums));
-    if (count <= 0) return;
-    const __mmask16 mask = static_cast<__mmask16>((1u << count) - 1);
-    _mm256_mask_storeu_epi16(to, mask, (__m256i)narrow(Mask<float>(count).load(sums)));
+  const auto finish = [&](const auto& narrow) {
+    for (; count > 0; count -= lanes, sums += lanes, to += lanes * step) {
+      const auto mask = static_cast<__mmask16>((1u << std::min(count, lanes)) - 1);
+      const HalfVector halves = narrow(Vector<float>(_mm512_maskz_loadu_ps(mask, sums)));
+      if (step == 1) {
+        _mm256_mask_storeu_epi16(to, mask, (__m256i)halves);
+      } else if (step == 2) {
+        const __mmask32 evens = _pdep_u32(mask, 0x55555555);
+        _mm512_mask_storeu_epi16(to, evens, (__m512i)spread_halves(halves));
+      } else {
+        for (int64_t i = 0; i < std::min(count, lanes); ++i) to[i * step].bits = halves[i];
+      }
+    }
   };
   if (shift == 0)
-    write([](Vector<float> value) { return Paired::narrow(value); });
+    finish([](Vector<float> value) { return Paired::narrow(value); });
   else
-    write([&](Vector<float> value) { return narrowed<bfloat16>(value + splat(shift)); });
+    finish([&](Vector<float> value) { return narrowed<bfloat16>(value + splat(shift)); });
 }
 #endif
 
