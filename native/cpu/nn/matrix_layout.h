@@ -71,9 +71,8 @@ class MatrixLayout {
 ///   behind the last;
 /// - copy(group, image, first row of results, to);
 /// - pack(weights, panel, to);
-/// - run_rows(group, image, first row, last, panel, packed, source): a panel's outputs at rows of
-/// an
-///   image, whose copy is of these rows.
+/// - run_rows(group, image, first row, last, panel, packed, source): a panel's outputs at some rows
+///   of an image, of which the copy is.
 template <class Layout>
 class MatrixWork {
   using Element = typename Layout::Element;
