@@ -162,6 +162,18 @@ void solve_factored_adjoint(const Matrix<const T>& factors, const int* swaps, co
   conjugate_where_complex(b);
 }
 
+/// Memory for factors that are no result. An odd number of cache lines apart, rows of a column
+/// do not share places in the cache.
+Tensor for_factors(IntList sizes, DType dtype) {
+  const auto line = 64 / static_cast<int64_t>(size_of(dtype));
+  const int64_t n = sizes.back();
+  if (n < 4 * line) return empty(sizes, dtype);
+  Shape apart(sizes);
+  apart[apart.size() - 1] = ((n + line - 1) / line | 1) * line;
+  const Tensor memory = empty(apart, dtype);
+  return make_view(memory, sizes, memory.strides(), memory.offset());
+}
+
 void check_factors(const char* op, const Tensor& info) {
   const int64_t failure = first_failure(info);
   if (failure < 0) return;
@@ -192,8 +204,8 @@ void determinant(const Tensor& result, const Tensor& A) {
         }
       }
       if (begin == end) return;
-      const Owned<T> memory(n, n);
-      const Matrix<T> factors = transposed(memory.all());
+      const Tensor memory = for_factors(Shape{n, n}, A.dtype());
+      const Matrix<T> factors = Batch<T>(memory)[0];
       std::vector<int> swaps(static_cast<size_t>(n));
       for (; begin < end; ++begin) {
         copy<T>(given[begin], factors);
@@ -224,7 +236,7 @@ void sign_and_log(const Tensor& sign, const Tensor& logabsdet, const Tensor& A) 
 
 void solve_system(const Tensor& result, const Tensor& info, const Tensor& A, const Tensor& B,
                   bool check_errors) {
-  const Tensor factors = empty(A.sizes(), A.dtype());
+  const Tensor factors = for_factors(A.sizes(), A.dtype());
   const Tensor swaps = empty(IntList(A.sizes()).first(A.sizes().size() - 1), DType::int32);
   visit_elements(A.dtype(), [&]<class T>() {
     const Factors<T> all(factors, swaps, info, A);
@@ -242,7 +254,7 @@ void solve_system(const Tensor& result, const Tensor& info, const Tensor& A, con
 }
 
 void inverse_of(const Tensor& inverse, const Tensor& info, const Tensor& A, bool check_errors) {
-  const Tensor factors = empty(A.sizes(), A.dtype());
+  const Tensor factors = for_factors(A.sizes(), A.dtype());
   const Tensor swaps = empty(IntList(A.sizes()).first(A.sizes().size() - 1), DType::int32);
   visit_elements(A.dtype(), [&]<class T>() {
     const Factors<T> all(factors, swaps, info, A);
