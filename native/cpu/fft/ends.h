@@ -117,8 +117,8 @@ void write_by_last_pass(const Plan<T>& plan, Parts<const T> tile, bool swaps, T 
   });
 }
 
-/// The same of columns of complex numbers, which are vectors as they lie. What the next columns have
-/// is asked for meanwhile, as it lies in steps that processors do not foresee.
+/// The same of columns of complex numbers, which are vectors as they lie. The rows of the next
+/// transform are asked for meanwhile, as they lie in steps that processors do not foresee.
 template <class T, bool swaps>
 void read_columns_by_first_pass(const Plan<T>& plan, const T* from, int64_t step, int64_t count,
                                 Parts<T> tile) {
@@ -142,7 +142,7 @@ void read_columns_by_first_pass(const Plan<T>& plan, const T* from, int64_t step
       }
       const T* const turns = pass.twiddles.data() + 2 * p * (radix - 1);
       for (int64_t q = 0; q < kWidth; q += kVector<T>) {
-        const auto load = [&](Number<T>& number, int k) __attribute__((always_inline)) {
+        const auto load = [&](Number<T> & number, int k) __attribute__((always_inline)) {
           load_joined<T, swaps>(number, rows[k] + 2 * q);
         };
         transform_loaded<T, radix, true>(load, tile.at(p * radix * kWidth + q), kWidth, turns);
@@ -167,8 +167,7 @@ void write_columns_by_last_pass(const Plan<T>& plan, Parts<const T> tile, T scal
       for (int64_t q = 0; q < kWidth; q += kVector<T>) {
         Number<T> v[radix];
 #pragma GCC unroll 16
-        for (int k = 0; k < radix; ++k)
-          load_number(v[k], tile.at((p + k * apart) * kWidth + q));
+        for (int k = 0; k < radix; ++k) load_number(v[k], tile.at((p + k * apart) * kWidth + q));
         butterfly(v);
 #pragma GCC unroll 16
         for (int k = 0; k < radix; ++k) {

@@ -154,8 +154,8 @@ void complex_to_real(const Tensor& result, const Tensor& self, IntList order, in
 }
 
 template <class T>
-void along_dims(const Tensor& result, const Tensor& self, IntList dims, bool inverse,
-                double scale, IntList order) {
+void along_dims(const Tensor& result, const Tensor& self, IntList dims, bool inverse, double scale,
+                IntList order) {
   bool is_first = true;
   for (int64_t dim : dims) {
     const int64_t n = result.size(dim);
@@ -254,9 +254,10 @@ void fft_c2c(const Tensor& result, const Tensor& self, const Dims& dims, bool fo
   if (result.numel() == 0) return;
   if (dims.empty()) return copy_data(result, self);
   with_real(result.dtype(), [&]<class T>() {
-    for_parts(result, self, {dims.begin(), dims.end()}, order, [&](const Tensor& from, const Tensor& to) {
-      along_dims<T>(to, from, {dims.begin(), dims.end()}, !forward, scale, order);
-    });
+    for_parts(result, self, {dims.begin(), dims.end()}, order,
+              [&](const Tensor& from, const Tensor& to) {
+                along_dims<T>(to, from, {dims.begin(), dims.end()}, !forward, scale, order);
+              });
   });
 }
 

@@ -172,7 +172,7 @@ template <class T, int radix, bool has_turns>
 FLAMBEAU_INLINE void transform_one(Parts<const T> from, int64_t from_step, Parts<T> to,
                                    int64_t to_step, const T* turns) {
   transform_loaded<T, radix, has_turns>(
-      [&](Number<T>& number, int k)
+      [&](Number<T> & number, int k)
           __attribute__((always_inline)) { load_number(number, from.at(k * from_step)); },
       to, to_step, turns);
 }

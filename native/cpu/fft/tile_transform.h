@@ -125,8 +125,8 @@ class TileTransform {
   /// Whether the first pass reads lines where they lie, which it has then done.
   bool read(int64_t first, int64_t count, Tile<T>& tile) const {
     if (may_read_columns_ && are_columns(in_, first, count)) {
-      const auto run = swaps_ ? read_columns_by_first_pass<T, true>
-                              : read_columns_by_first_pass<T, false>;
+      const auto run =
+          swaps_ ? read_columns_by_first_pass<T, true> : read_columns_by_first_pass<T, false>;
       run(plan_, in_.line(first), in_.step, count, tile.lines());
       return true;
     }

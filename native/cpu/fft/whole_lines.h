@@ -49,7 +49,8 @@ FLAMBEAU_INLINE void store_joined(const Group<T>& to, const Group<const T>& foll
   FLAMBEAU_ISA::store(to.lines[first.line] + 2 * first.number, low);
   FLAMBEAU_ISA::store(to.lines[second.line] + 2 * second.number, high);
   __builtin_prefetch(following.lines[first.line] + 2 * first.number);
-  if constexpr (kVectorBytes == 64) __builtin_prefetch(following.lines[second.line] + 2 * second.number);
+  if constexpr (kVectorBytes == 64)
+    __builtin_prefetch(following.lines[second.line] + 2 * second.number);
 }
 
 /// Results as complex numbers in memory.
@@ -114,8 +115,8 @@ struct SplitResult {
   static FLAMBEAU_INLINE void mirror_row(Vector<T>& to, const Vector<T>& rest,
                                          const Vector<T>& first, std::integer_sequence<int, i...>) {
     constexpr int n = sizeof...(i);
-    to = __builtin_shufflevector(rest, first,
-                                 (i % width == 0 ? n + i : i / width * width + width - i % width)...);
+    to = __builtin_shufflevector(
+        rest, first, (i % width == 0 ? n + i : i / width * width + width - i % width)...);
   }
   template <int64_t width>
   static FLAMBEAU_INLINE void mirror_row(Vector<T>& to, const Vector<T>& rest,
@@ -150,7 +151,9 @@ class LineTransform {
            with_radix(flambeau::cpu::fft::plan_of<T>(n / kRow)->passes.front().radix, []<int>() {});
   }
   explicit LineTransform(int64_t n)
-      : plan_(flambeau::cpu::fft::line_plan_of<T>(n)), rows_(n / kRow), together_(rows_ < kRow ? 2 : 1) {}
+      : plan_(flambeau::cpu::fft::line_plan_of<T>(n)),
+        rows_(n / kRow),
+        together_(rows_ < kRow ? 2 : 1) {}
   /// Lines that are transformed at once.
   int64_t together() const { return together_; }
 
@@ -219,7 +222,7 @@ class LineTransform {
     for (int64_t p = 0; p < count; ++p) {
       const T* const turns = has_turns ? twiddles + 2 * p * (radix - 1) : nullptr;
       for (int64_t q = 0; q < kRow; q += kVector<T>) {
-        const auto load = [&](Number<T>& number, int k) __attribute__((always_inline)) {
+        const auto load = [&](Number<T> & number, int k) __attribute__((always_inline)) {
           load_joined<T, swaps>(number, line + 2 * ((p + k * count) * kRow + q));
         };
         transform_loaded<T, radix, has_turns>(load, to.at(p * radix * kRow + q), kRow, turns);

@@ -29,8 +29,7 @@ class Axis {
       for (int64_t i = 0; i < count; ++i) spots[i] = (coordinates[2 * i] + 1) * half;
     } else {
 #pragma omp simd
-      for (int64_t i = 0; i < count; ++i)
-        spots[i] = ((coordinates[2 * i] + 1) * length - 1) / 2;
+      for (int64_t i = 0; i < count; ++i) spots[i] = ((coordinates[2 * i] + 1) * length - 1) / 2;
     }
     if (reflects_) reflect(spots, count);
     if (stays_) return;
@@ -101,17 +100,18 @@ void linear_grid_plane(const Tensor& places, const Tensor& weights, const Tensor
     T* const counts = weights.data<T>();
     parallel_for(0, dense.size(0) * blocks, std::max<int64_t>(1, kGrain / (16 * kBlock)),
                  [&](int64_t begin, int64_t end) {
-      for (int64_t b = begin; b < end; ++b) {
-        const int64_t sample = b / blocks, first = b % blocks * kBlock;
-        const int64_t count = std::min(kBlock, points - first);
-        const T* const at = from + 2 * (sample * points + first);
-        T rows[kBlock], columns[kBlock];
-        across.find(at, count, columns);
-        down.find(at + 1, count, rows);
-        const int64_t place = 4 * sample * points + first;
-        cross(rows, columns, count, size[0], size[1], to + place, counts + place, points);
-      }
-    });
+                   for (int64_t b = begin; b < end; ++b) {
+                     const int64_t sample = b / blocks, first = b % blocks * kBlock;
+                     const int64_t count = std::min(kBlock, points - first);
+                     const T* const at = from + 2 * (sample * points + first);
+                     T rows[kBlock], columns[kBlock];
+                     across.find(at, count, columns);
+                     down.find(at + 1, count, rows);
+                     const int64_t place = 4 * sample * points + first;
+                     cross(rows, columns, count, size[0], size[1], to + place, counts + place,
+                           points);
+                   }
+                 });
   };
   dense.dtype() == DType::float64 ? run(double()) : run(float());
 }
