@@ -117,3 +117,37 @@ def test_a_signal_comes_back_from_its_short_transforms() -> None:
     assert pieces.shape == (2, 33, 1 + 300 // 16)
     back = flambeau.istft(pieces, 64, 16, window=window, length=300)
     np.testing.assert_allclose(back.numpy()[:, :288], x.numpy()[:, :288], atol=1e-12)
+
+
+@pytest.mark.parametrize("dtype", ["float32", "float64"])
+@pytest.mark.parametrize("shape", [(3, 32), (1, 64), (3, 128), (2, 256), (5, 1280), (1, 4096)])
+def test_whole_lines(shape: tuple[int, ...], dtype: str) -> None:
+    x = np.random.default_rng(0).standard_normal((*shape, 2)).astype(dtype)
+    real, numbers = x[..., 0], x[..., 0] + 1j * x[..., 1]
+    close = {"rtol": 0, "atol": (2e-6 if dtype == "float32" else 1e-14) * shape[1]}
+    to = flambeau.tensor
+    np.testing.assert_allclose(fft.fft(to(numbers)).numpy(), np.fft.fft(numbers), **close)
+    np.testing.assert_allclose(fft.ifft(to(numbers)).numpy(), np.fft.ifft(numbers), **close)
+    doubled = np.concatenate([real, real[:, ::-1] + 1], -1)
+    np.testing.assert_allclose(fft.rfft(to(doubled)).numpy(), np.fft.rfft(doubled), **close)
+
+
+@pytest.mark.parametrize("shape", [(4, 256, 17), (3, 2, 128, 33), (8, 12, 10), (2, 64, 5, 8)])
+def test_parts_of_several_dims(shape: tuple[int, ...]) -> None:
+    x = np.random.default_rng(0).standard_normal(shape)
+    close = {"rtol": 0, "atol": 1e-10}
+    dims = tuple(range(len(shape) - 2, len(shape)))
+    np.testing.assert_allclose(fft.rfft2(flambeau.tensor(x)).numpy(), np.fft.rfft2(x), **close)
+    found = fft.ifft2(flambeau.tensor(x + 1j * x[::-1])).numpy()
+    np.testing.assert_allclose(found, np.fft.ifftn(x + 1j * x[::-1], axes=dims), **close)
+
+
+def test_lines_do_not_touch_each_other() -> None:
+    x = np.ones((4, 256))
+    x[1, 7] = np.nan
+    assert flambeau.isnan(fft.rfft(flambeau.tensor(x))).any(1).tolist() == [
+        False,
+        True,
+        False,
+        False,
+    ]
