@@ -124,7 +124,7 @@ def test_a_signal_comes_back_from_its_short_transforms() -> None:
 def test_whole_lines(shape: tuple[int, ...], dtype: str) -> None:
     x = np.random.default_rng(0).standard_normal((*shape, 2)).astype(dtype)
     real, numbers = x[..., 0], x[..., 0] + 1j * x[..., 1]
-    close = {"rtol": 0, "atol": (2e-6 if dtype == "float32" else 1e-14) * shape[1]}
+    close: Any = {"rtol": 0, "atol": (2e-6 if dtype == "float32" else 1e-14) * shape[1]}
     to = flambeau.tensor
     np.testing.assert_allclose(fft.fft(to(numbers)).numpy(), np.fft.fft(numbers), **close)
     np.testing.assert_allclose(fft.ifft(to(numbers)).numpy(), np.fft.ifft(numbers), **close)
@@ -135,7 +135,7 @@ def test_whole_lines(shape: tuple[int, ...], dtype: str) -> None:
 @pytest.mark.parametrize("shape", [(4, 256, 17), (3, 2, 128, 33), (8, 12, 10), (2, 64, 5, 8)])
 def test_parts_of_several_dims(shape: tuple[int, ...]) -> None:
     x = np.random.default_rng(0).standard_normal(shape)
-    close = {"rtol": 0, "atol": 1e-10}
+    close: Any = {"rtol": 0, "atol": 1e-10}
     dims = tuple(range(len(shape) - 2, len(shape)))
     np.testing.assert_allclose(fft.rfft2(flambeau.tensor(x)).numpy(), np.fft.rfft2(x), **close)
     found = fft.ifft2(flambeau.tensor(x + 1j * x[::-1])).numpy()
