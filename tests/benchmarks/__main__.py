@@ -10,6 +10,7 @@ from __future__ import annotations
 import argparse
 import json
 import os
+import re
 import statistics
 import subprocess
 import sys
@@ -114,8 +115,9 @@ def _processor() -> str:
     flags = facts["flags"].split()
     beyond = [w for w in ("avx512f", "avx512_bf16", "avx512_fp16", "amx_bf16") if w in flags]
     known = beyond or [w for w in ("avx2",) if w in flags]
+    name = re.sub(r"\((R|TM)\)| Processor\b| CPU\b", "", facts["model name"])
     return (
-        f"{os.cpu_count()} cores of {facts['model name']} (family {facts['cpu family']}, "
+        f"{os.cpu_count()} cores of {name} (family {facts['cpu family']}, "
         f"model {facts['model']}; {', '.join(known)})"
     )
 
