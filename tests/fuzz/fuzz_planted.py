@@ -54,7 +54,7 @@ HOLES = (
     Hole("native/cpu/sort/bincount.cpp", "check(weights.sizes() == self.sizes()"),
     Hole("native/cpu/index/masked.cpp", "check(count <= source.numel()"),
     Hole("native/cpu/index/one_hot.cpp", "check(classes[i] >= 0 && classes[i] < num_classes"),
-    Hole("native/cpu/nn/taps.cpp", "check(inside"),
+    Hole("native/cpu/nn/taps.cpp", "check(signs >> 63"),
     Hole(
         "native/cpu/nn/embedding.cpp", "static_cast<uint64_t>(row) >= static_cast<uint64_t>(rows_)"
     ),
