@@ -16,7 +16,7 @@ from flambeau.codegen.model.entries import (
     Operator,
     ShapeRule,
 )
-from flambeau.codegen.model.types import INT, INTS, TENSOR
+from flambeau.codegen.model.types import INT, INTS, TENSOR, ValueKind
 from flambeau.codegen.plan.allocation import allocation, goes_to_a_tensor
 from flambeau.codegen.plan.arguments import check_arguments
 from flambeau.codegen.plan.cpp_types import (
@@ -173,6 +173,8 @@ def _let_lines(operator: Operator, translator: Translator, names: Names) -> list
     lines: list[str] = []
     for index, (targets, value) in enumerate(operator.shape.lets if operator.shape else ()):
         code = translator.code(value, names, prefix=f"let{index}_")
+        if code.type.kind is ValueKind.LIST:  # which has no code unless it is known what of
+            code = translator.code(value, names, INTS, prefix=f"let{index}_")
         lines += code.statements
         if len(targets) == 1:
             spelled = "const Shape" if code.type == INTS else "const auto"

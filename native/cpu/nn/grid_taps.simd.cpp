@@ -88,8 +88,8 @@ void cross(const T* rows, const T* columns, int64_t count, int64_t height, int64
 
 }  // namespace
 
-void linear_grid_plane(const Tensor& places, const Tensor& weights, const Tensor& coordinates,
-                       IntList size, std::string_view padding_mode, bool align_corners) {
+void grid_corners(const Tensor& places, const Tensor& weights, const Tensor& coordinates,
+                  IntList size, std::string_view padding_mode, bool align_corners) {
   const Tensor dense = contiguous_data(coordinates);
   const int64_t points = dense.size(1), blocks = (points + kBlock - 1) / kBlock;
   const auto run = [&]<class T>(T) {
