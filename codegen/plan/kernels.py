@@ -92,7 +92,7 @@ def forward_kernel(operator: Operator, declarations: Declarations) -> PointwiseK
         branches=split_uniform(formulas, names),
         dtypes=tuple(sorted(operator.dtypes.kernels, key=order.__getitem__)),
         random=operator.random is not None,
-        cost=cost(formulas),
+        cost=cost(formulas, names),
         evaluation=tuple(evaluation),
     )
 
@@ -140,7 +140,7 @@ def backward_kernel(
         parameters=_parameters_read(operator, values),
         branches=split_uniform(values, names),
         dtypes=dtypes,
-        cost=cost(values),
+        cost=cost(values, names),
     )
 
 
@@ -192,15 +192,21 @@ def _parameters_read(operator: Operator, formulas: tuple[Expression, ...]) -> tu
     )
 
 
-def cost(formulas: tuple[Expression, ...]) -> int:
-    """Roughly how many additions one element is worth: threads start earlier for dear formulas."""
-    total = 0
+def cost(formulas: tuple[Expression, ...], tensors: frozenset[str]) -> int:
+    """Roughly how many additions one element is worth: threads start earlier for dear formulas.
+    What reads no element is computed once.
+    """
+    return max(1, sum(_cost_of_element(formula, tensors) for formula in formulas))
+
+
+def _cost_of_element(formula: Expression, tensors: frozenset[str]) -> int:
     table = load_functions()
-    for formula in formulas:
-        for node in nodes.walk(formula):
-            if isinstance(node, nodes.Call):
-                function = table.get(node.function)
-                total += DEAR if function is None else function.cost
-            elif isinstance(node, nodes.Binary):
-                total += 4 if node.operator in ("/", "//", "%", "**") else 1
-    return max(1, total)
+    if not nodes.free_names(formula) & tensors and not nodes.calls(formula) & table.random:
+        return 0
+    own = 0
+    if isinstance(formula, nodes.Call):
+        function = table.get(formula.function)
+        own = DEAR if function is None else function.cost
+    elif isinstance(formula, nodes.Binary):
+        own = 4 if formula.operator in ("/", "//", "%", "**") else 1
+    return own + sum(_cost_of_element(child, tensors) for child in formula.children)

@@ -292,7 +292,8 @@ def _zero_lines(operator: Operator, plan: BackwardPlan, gradient: GradientPlan) 
         return []
     return [
         f"if (wants({gradient.index})) "
-        f"computed[{gradient.index}] = zeros_of({plan.gradient_names[0]});"
+        f"computed[{gradient.index}] = flat_gradient(*this, {gradient.index}, "
+        f"{plan.gradient_names[0]});"
     ]
 
 

@@ -345,7 +345,7 @@ struct Signature<Outs<O...>, Draws<D...>, Ins<I...>> {
       if constexpr (sizeof...(I) == 2) {
         add<T, Formula, 0b01, 0b10>(plan);
       } else if constexpr (sizeof...(I) == 3) {
-        add<T, Formula, 0b010, 0b100, 0b110>(plan);  // numbers stand behind what they belong to
+        add<T, Formula, 0b001, 0b010, 0b100, 0b101, 0b110>(plan);
       }
     }
   }

@@ -36,6 +36,7 @@ MEMORY = 12 << 30  # bytes of addresses: a call that wants more is an error, not
 MAXIMUM_FACTOR = 600  # matrix products grow with the third power
 MATRIX_FACTOR = 64  # and decompositions with a greater factor
 SAMPLE_SECONDS, LONG_SECONDS = 0.01, 0.3
+CLEARLY = 0.7  # of the least ratio that is printed: below that one round tells enough
 REST_SECONDS = 0.02  # threads that wait for work keep a processor busy for so long
 
 
@@ -67,6 +68,8 @@ def cases(only: str, part: str, elements: int, in_place: bool) -> Iterator[Case]
         if in_place:
             form = next((f for f in calls.forms(operator) if f.is_inplace and f.is_method), None)
         if form is None or not re.search(only, operator.full_name) or operator.internal:
+            continue
+        if operator.layouts:  # its samples stand for tensors of other layouts
             continue
         samples = usable.get(operator.full_name, [])
         sample = next((c for c in samples if _has_elements(declared, c)), None)
@@ -230,18 +233,23 @@ class Timed:
     ratio: float
 
 
-def timed(own: Worker, other: Worker, rounds: int) -> Timed | str:
-    """Of the next case, in turns; or why it is not compared."""
-    once = [worker.ask("next") for worker in (own, other)]
-    pairs = [once]
-    if all(isinstance(seconds, float) for seconds in once):
-        is_long = any(isinstance(seconds, float) and seconds > LONG_SECONDS for seconds in once)
-        for _ in range(0 if is_long else rounds):
-            pairs.append([worker.ask("time") for worker in (own, other)])
-        pairs = pairs[-rounds:]
-    wrong = next((answer for pair in pairs for answer in pair if isinstance(answer, str)), None)
+def timed(own: Worker, other: Worker, rounds: int, above: float) -> Timed | str:
+    """Of the next case, in turns; or why it is not compared. What is well below `above` in a first
+    round has no others."""
+    workers = (own, other)
+    pairs = [[worker.ask("next") for worker in workers]]
+    wrong = next((answer for answer in pairs[0] if isinstance(answer, str)), None)
     if wrong is not None:
         return wrong
+    if max(map(float, pairs[0])) <= LONG_SECONDS:
+        pairs = []
+        while len(pairs) < rounds:
+            pairs.append([worker.ask("time") for worker in workers])
+            wrong = next((answer for answer in pairs[-1] if isinstance(answer, str)), None)
+            if wrong is not None:
+                return wrong
+            if float(pairs[0][0]) < CLEARLY * above * float(pairs[0][1]):
+                break
     seconds = [(float(a), float(b)) for a, b in pairs]
     own_median, other_median = (statistics.median(p[side] for p in seconds) for side in (0, 1))
     return Timed(own_median, other_median, statistics.median(a / b for a, b in seconds))
@@ -283,7 +291,7 @@ def main() -> None:
         own, other = (
             Worker(python, name, file.name, options.threads) for name, python in pythons.items()
         )
-        times = {name: timed(own, other, options.rounds) for name in found}
+        times = {name: timed(own, other, options.rounds, options.above) for name in found}
     ratios = {name: t.ratio for name, t in times.items() if isinstance(t, Timed)}
     for name in sorted(ratios, key=lambda name: -ratios[name]):
         found_times = times[name]

@@ -44,7 +44,11 @@ def test_nothing_to_skip(formula: str) -> None:
 
 def test_what_a_call_costs() -> None:
     """Thread counts and ways of loops follow from it."""
-    assert cost((parse_source("minimum(maximum(x, a), b)"),)) == 2
-    assert cost((parse_source("exp(x) + abs(x)"),)) == DEAR + 2
+    of_x = frozenset({"x"})
+    assert cost((parse_source("minimum(maximum(x, a), b)"),), of_x) == 2
+    assert cost((parse_source("exp(x) + abs(x)"),), of_x) == DEAR + 2
+    # What reads no element is computed once; a draw is one of each element.
+    assert cost((parse_source("x * exp(a / 2)"),), of_x) == 1
+    assert cost((parse_source("x if uniform() < exp(a) else 0"),), of_x) > 0
     cheap = [f for f in load_functions().values() if f.cost < DEAR]
     assert all(f.written_in is None and f.level == "element" for f in cheap)

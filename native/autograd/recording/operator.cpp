@@ -165,12 +165,18 @@ Tensor clone_data(const Tensor& tensor) {
   return copy;
 }
 
+namespace {
+Tensor filled_with_zeros(IntList sizes, DType dtype, Device device) {
+  Tensor zeros = empty(sizes, dtype, device);
+  fill_data(zeros, 0);
+  return zeros;
+}
+}  // namespace
+
 Tensor gradient_or_zeros(const Gradients& gradients, size_t index, const Node& node) {
   if (gradients[index].defined()) return gradients[index];
   const Node::OutputInfo& output = node.outputs[index];
-  Tensor zeros = empty(output.sizes, output.dtype, output.device);
-  fill_data(zeros, 0);
-  return zeros;
+  return filled_with_zeros(output.sizes, output.dtype, output.device);
 }
 
 Tensor zeros_of(const Tensor& tensor) {
@@ -179,9 +185,17 @@ Tensor zeros_of(const Tensor& tensor) {
     fill_data(nowhere, -1);
     return operations().pick(tensor, nowhere);
   }
-  Tensor zeros = empty(tensor.sizes(), tensor.dtype(), tensor.device());
-  fill_data(zeros, 0);
-  return zeros;
+  return filled_with_zeros(tensor.sizes(), tensor.dtype(), tensor.device());
+}
+
+Tensor flat_gradient(const Node& node, size_t input, const Tensor& grad) {
+  const Edge& edge = node.edges[input];
+  const auto& outputs = edge.node->outputs;
+  const bool known = edge.index < outputs.size() && outputs[edge.index].is_set &&
+                     outputs[edge.index].device == grad.device() && !may_stand_in(grad);
+  if (!known) return zeros_of(grad);
+  const Node::OutputInfo& given = outputs[edge.index];
+  return filled_with_zeros(given.sizes, given.dtype, given.device);
 }
 
 }  // namespace flambeau::autograd

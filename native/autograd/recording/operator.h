@@ -130,5 +130,8 @@ FLAMBEAU_API Tensor gradient_or_zeros(const Gradients& gradients, size_t index, 
 
 /// Zeros of the tensor's shape, dtype and device; no autograd.
 FLAMBEAU_API Tensor zeros_of(const Tensor& tensor);
+/// The gradient of an input that the result does not depend on: zeros of its shape where that is
+/// known, which need no sum over what it was broadcast along.
+FLAMBEAU_API Tensor flat_gradient(const Node& node, size_t input, const Tensor& grad);
 
 }  // namespace flambeau::autograd

@@ -58,10 +58,10 @@ void solve_all(const Tensor& result, const Tensor& LD, const Tensor& pivots, con
   const Batch<const T> factors(LD), sides(B);
   const Batch<const int> swaps(pivots, 1);
   const Batch<T> solutions(result);
-  auto& solve = hermitian ? hetrs<T> : sytrs<T>;
+  auto& solve = hermitian ? hetrs2<T> : sytrs2<T>;
   const int64_t n = factors.rows(), k = sides.columns();
   over_matrices_by_lapack(factors.count(), n * n * k, [&](int64_t begin, int64_t end) {
-    Scratch<T> scratch, packed;
+    Scratch<T> scratch, packed, work;
     Scratch<int> order;
     for (int64_t b = begin; b < end; ++b) {
       const Matrix<T> matrix{packed.of(n * n), n, n, 1, std::max<int64_t>(n, 1)};
@@ -72,7 +72,8 @@ void solve_all(const Tensor& result, const Tensor& LD, const Tensor& pivots, con
       x.fill(sides[b]);
       int failed = 0;
       if (n > 0 && k > 0)
-        solve('L', n, k, matrix.data, matrix.column_step, own, x.data(), x.step(), &failed);
+        solve('L', n, k, matrix.data, matrix.column_step, own, x.data(), x.step(), work.of(n),
+              &failed);
       x.finish();
     }
   });

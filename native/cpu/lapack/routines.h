@@ -38,9 +38,10 @@ inline Routine<T, char, int, T, int, int, T, int, int> sytrf{"sytrf"};
 template <class T>
 inline Routine<T, char, int, T, int, int, T, int, int> hetrf{either<T>("sytrf", "hetrf")};
 template <class T>
-inline Routine<T, char, int, int, T, int, int, T, int, int> sytrs{"sytrs"};
+inline Routine<T, char, int, int, T, int, int, T, int, T, int> sytrs2{"sytrs2"};
 template <class T>
-inline Routine<T, char, int, int, T, int, int, T, int, int> hetrs{either<T>("sytrs", "hetrs")};
+inline Routine<T, char, int, int, T, int, int, T, int, T, int> hetrs2{
+    either<T>("sytrs2", "hetrs2")};
 
 // Eigenvalues and singular values. The real ones take no real workspace.
 template <class T>
