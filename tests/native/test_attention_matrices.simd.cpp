@@ -1,10 +1,8 @@
 // Products of attention in registers that hold matrices, which are emulated, against plain loops in
 // double: right factors from any line or even step on, parts of blocks, scores and their transpose.
 
-#ifdef __AVX512F__
-#pragma GCC target("avx512bf16")
-#define FLAMBEAU_BFLOAT16_PRODUCTS
-#endif
+#include "cpu/linalg/bfloat16_products.h"
+
 #include "cpu/nn/attention_matrices.h"
 
 #include <random>

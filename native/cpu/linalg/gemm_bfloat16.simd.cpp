@@ -1,9 +1,7 @@
 // Products of bfloat16 for processors that have them: AVX-512 BF16, and AMX.
 
-#ifdef __AVX512F__
-#pragma GCC target("avx512bf16")
-#define FLAMBEAU_BFLOAT16_PRODUCTS  // the compiler's own macro does not follow the pragma
-#endif
+#include "cpu/linalg/bfloat16_products.h"
+
 #include "cpu/linalg/gemm_halves.h"
 #include "cpu/linalg/half_dots.h"
 #include "cpu/linalg/matrix_dots.h"

@@ -1,10 +1,8 @@
 // Attention of bfloat16 for processors that multiply pairs of them (AVX-512 BF16), or matrices
 // (AMX).
 
-#ifdef __AVX512F__
-#pragma GCC target("avx512bf16")
-#define FLAMBEAU_BFLOAT16_PRODUCTS  // the compiler's own macro does not follow the pragma
-#endif
+#include "cpu/linalg/bfloat16_products.h"
+
 #include "cpu/nn/attention_backward.h"
 #include "cpu/nn/attention_forward.h"
 #include "cpu/nn/attention_matrices.h"

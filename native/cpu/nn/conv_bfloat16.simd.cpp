@@ -1,9 +1,7 @@
 // Convolutions of bfloat16 for processors that multiply pairs of them (AVX-512 BF16).
 
-#ifdef __AVX512F__
-#pragma GCC target("avx512bf16")
-#define FLAMBEAU_BFLOAT16_PRODUCTS  // the compiler's own macro does not follow the pragma
-#endif
+#include "cpu/linalg/bfloat16_products.h"
+
 #include "cpu/nn/conv_forward.h"
 #include "cpu/nn/conv_lanes.h"
 #include "cpu/nn/conv_padding.h"

@@ -1,9 +1,7 @@
 // Convolutions of bfloat16 for processors that multiply matrices of them (AMX).
 
-#ifdef __AVX512F__
-#pragma GCC target("avx512bf16")
-#define FLAMBEAU_BFLOAT16_PRODUCTS  // the compiler's own macro does not follow the pragma
-#endif
+#include "cpu/linalg/bfloat16_products.h"
+
 #include "cpu/nn/matrix_conv_kernel.h"
 #include "cpu/nn/matrix_grad_kernel.h"
 #include "cpu/nn/matrix_pixel_kernel.h"
