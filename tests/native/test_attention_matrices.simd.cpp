@@ -29,7 +29,7 @@ TEST(paired_rows) {
   const int64_t heads = 2, columns = width + 5;
   for (const int64_t depth : {1, 2, 31, 96}) {
     const auto values = random_halves(heads * depth * columns);
-    const PairedRows<whole> packed(values.data(), heads, depth, columns);
+    const PairedHeads<whole, false> packed(values.data(), heads, depth, columns);
     const auto half = [&](int64_t p, int64_t j) {
       const bool exists = p < depth && j < columns;
       const auto place = static_cast<size_t>((depth + p) * columns + j);

@@ -29,8 +29,8 @@ struct Matrices {
   };
   static Rows rows(const bfloat16* data, int64_t row) { return {data, row, false}; }
 
-  using Transposed = PairedColumns<Tiles::kMultiple>;
-  using Straight = PairedRows<Tiles::kMultiple>;
+  using Transposed = PairedHeads<Tiles::kMultiple, true>;
+  using Straight = PairedHeads<Tiles::kMultiple, false>;
 
   /// Rounded; zeros follow up to whole blocks.
   class Block {

@@ -15,40 +15,26 @@ constexpr int64_t paired_elements(int64_t depth) {
   return whole == 1 ? elements : (elements + whole - 1) / whole * whole + whole;
 }
 
-inline void pack_pairs_of(const HalfLines<bfloat16>& lines, int64_t elements, Bfloat16Pair* to) {
-  pack_by_element<Paired>(lines, elements, kTileColumns<Bfloat16Pair>, to);
-}
-
-/// Heads' matrices [lines, depth], as right factors of that depth.
-template <int64_t whole>
-class PairedColumns {
+/// Heads' matrices [rows, columns] as right factors: transposed, so that columns are the depth,
+/// from any row on that begins a panel, or as they are, so that rows are, from an even row on.
+template <int64_t whole, bool are_transposed>
+class PairedHeads {
  public:
-  PairedColumns(const bfloat16* data, int64_t heads, int64_t lines, int64_t depth)
-      : packed_(heads, lines, paired_elements<whole>(depth),
+  PairedHeads(const bfloat16* data, int64_t heads, int64_t rows, int64_t columns)
+      : packed_(heads, are_transposed ? rows : columns,
+                paired_elements<whole>(are_transposed ? columns : rows),
                 [=](int64_t head, int64_t first, int64_t count, Bfloat16Pair* to) {
-                  pack_pairs_of({data + (head * lines + first) * depth, depth, 1, count, depth},
-                                paired_elements<whole>(depth), to);
+                  using Lines = HalfLines<bfloat16>;
+                  const bfloat16* const matrix = data + head * rows * columns;
+                  const Lines lines =
+                      are_transposed ? Lines{matrix + first * columns, columns, 1, count, columns}
+                                     : Lines{matrix + first, 1, columns, count, rows};
+                  pack_by_element<Paired>(lines, paired_elements<whole>(lines.depth),
+                                          kTileColumns<Bfloat16Pair>, to);
                 }) {}
-  Panels<Bfloat16Pair> from(int64_t head, int64_t line) const {
-    return packed_.from(head, line, 0);
-  }
-
- private:
-  PackedHeads<Bfloat16Pair> packed_;
-};
-
-/// Heads' matrices [depth, columns], as right factors from an even step of the depth on.
-template <int64_t whole>
-class PairedRows {
- public:
-  PairedRows(const bfloat16* data, int64_t heads, int64_t depth, int64_t columns)
-      : packed_(heads, columns, paired_elements<whole>(depth),
-                [=](int64_t head, int64_t first, int64_t count, Bfloat16Pair* to) {
-                  pack_pairs_of({data + head * depth * columns + first, 1, columns, count, depth},
-                                paired_elements<whole>(depth), to);
-                }) {}
-  Panels<Bfloat16Pair> from(int64_t head, int64_t step) const {
-    return packed_.from(head, 0, step / Paired::kSteps);
+  Panels<Bfloat16Pair> from(int64_t head, int64_t row) const {
+    return are_transposed ? packed_.from(head, row, 0)
+                          : packed_.from(head, 0, row / Paired::kSteps);
   }
 
  private:
@@ -67,8 +53,8 @@ struct Pairs : TilesInVectors {
     return [=](int64_t i) { return PairRows{data + i * row, row}; };
   }
 
-  using Transposed = PairedColumns<1>;
-  using Straight = PairedRows<1>;
+  using Transposed = PairedHeads<1, true>;
+  using Straight = PairedHeads<1, false>;
 
   /// Rounded; a last step that has no other to pair with gets zeros.
   class Block {
