@@ -5,6 +5,7 @@
 #include "cpu/blocks.h"
 #include "cpu/dtype_switch.h"
 #include "cpu/index/add_row.h"
+#include "cpu/index/shared_rows.h"
 #include "cpu/short_rows.h"
 #include "cpu/walk.h"
 #include "kernels/indexing.h"
@@ -12,10 +13,9 @@
 namespace flambeau::cpu {
 namespace {
 
-/// What a thread writes to: blocks in front of the dim, of these places along it, of these columns
-/// behind it.
-struct Part {
-  int64_t first_block, last_block, first_place, last_place, first_column, last_column;
+/// The same rows of some of the blocks in front of the dim.
+struct Part : RowsPart {
+  int64_t first_block, last_block;
 };
 
 /// Checked indices into `dim` of `tensor`, which counts as one of one element if it is 0-d.
@@ -87,30 +87,19 @@ void on_dense(const Tensor& self, const Tensor& source, Dim dim, const Body& bod
   if (!dense.is_same(in_order)) copy_data(in_order, dense);
 }
 
-/// Calls body(part) on several threads, none of which writes what another writes, whatever the
-/// indices. They share out the blocks; where there is one, the places, each looking for its own
-/// among all indices; columns only where there are too few of these, as the lines of cache where
-/// columns are parted go back and forth for every row.
+/// Calls body(part) on several threads, none of which writes what another writes: they share out
+/// the blocks, or the rows where there is one block.
 template <class Body>
 void in_parts(const DimBlocks& blocks, int64_t rows, const Body& body) {
-  constexpr int64_t kLeastRow = 8;  // elements that are worth more than a look at an index
-  const int64_t inner = blocks.inner, size = blocks.size, work = rows * inner;
-  const int64_t threads = std::min<int64_t>(num_threads(), work / kGrain);
-  if (blocks.outer > 1) {
-    parallel_for(0, blocks.outer, std::max<int64_t>(1, kGrain / std::max<int64_t>(1, work)),
-                 [&](int64_t begin, int64_t end) {
-                   body(Part{begin, end, 0, size, 0, inner});
-                 });
-  } else if (threads > 1 && size >= threads && inner >= kLeastRow && !in_parallel_region()) {
-    parallel_for(0, threads, 1, [&](int64_t begin, int64_t end) {
-      body(Part{0, 1, begin * size / threads, end * size / threads, 0, inner});
+  const int64_t size = blocks.size, inner = blocks.inner;
+  const int64_t grain = std::max<int64_t>(1, kGrain / std::max<int64_t>(1, rows * inner));
+  if (blocks.outer > 1)
+    return parallel_for(0, blocks.outer, grain, [&](int64_t begin, int64_t end) {
+      body(Part{{0, size, 0, inner}, begin, end});
     });
-  } else {
-    const int64_t grain = std::max(kLeastColumns, kGrain / std::max<int64_t>(1, rows));
-    parallel_for(0, inner, grain, [&](int64_t begin, int64_t end) {
-      body(Part{0, blocks.outer, 0, size, begin, end});
-    });
-  }
+  share_rows(rows, size, inner, 1, [&](const RowsPart& part) {
+    body(Part{part, 0, blocks.outer});
+  });
 }
 
 /// Calls body(row of the selection, row of the tensor) for rows of one element, on several threads.

@@ -3,11 +3,14 @@
 
 #include "cpu/blocks.h"
 #include "cpu/dtype_switch.h"
+#include "cpu/index/shared_rows.h"
 #include "cpu/walk.h"
 #include "kernels/gather.h"
 
 namespace flambeau::cpu {
 namespace {
+
+constexpr int64_t kCost = 2;  // of an element
 
 void check_rank(const Tensor& self, const Tensor& other, const char* what, const char* op) {
   check(std::max<int64_t>(other.dim(), 1) == std::max<int64_t>(self.dim(), 1), ErrorKind::runtime,
@@ -98,19 +101,17 @@ struct Layout {
 };
 
 /// Shares out the work of a scatter: body(begin, end of the dim that is split, first and last place
-/// along the dim of the indices). Of slices the places are shared out, each thread looking for its
-/// own among all indices: lines of cache in which columns are parted would go back and forth.
+/// along the dim of the indices).
 template <class Body>
 void in_parts(const Layout& layout, int64_t numel, const Body& body) {
   if (layout.split < 0) return body(0, 1, 0, layout.size);
   const int64_t columns = layout.sizes[static_cast<size_t>(layout.split)];
-  if (layout.has_slices() && layout.size >= num_threads()) {
-    const int64_t grain = std::max<int64_t>(1, kGrain / std::max<int64_t>(1, numel / layout.size));
-    return parallel_for(0, layout.size, grain,
-                        [&](int64_t first, int64_t last) { body(0, columns, first, last); });
-  }
   const int64_t each = std::max<int64_t>(1, numel / columns);
-  parallel_for(0, columns, std::max<int64_t>(1, kGrain / 2 / each),
+  if (layout.has_slices())
+    return share_rows(each, layout.size, columns, kCost, [&](const RowsPart& part) {
+      body(part.first_column, part.last_column, part.first_place, part.last_place);
+    });
+  parallel_for(0, columns, std::max<int64_t>(1, kGrain / kCost / each),
                [&](int64_t begin, int64_t end) { body(begin, end, 0, layout.size); });
 }
 
