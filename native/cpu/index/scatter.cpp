@@ -4,8 +4,11 @@
 #include "cpu/blocks.h"
 #include "cpu/dtype_switch.h"
 #include "cpu/index/shared_rows.h"
+#include "cpu/math.h"
 #include "cpu/walk.h"
 #include "kernels/gather.h"
+
+#include "core/math/extrema.h"
 
 namespace flambeau::cpu {
 namespace {
@@ -158,29 +161,14 @@ void scatter_with(const Tensor& self, Dim dim, const Tensor& given_index, const 
   });
 }
 
-/// meet(a, b) in the type that halves are computed in.
-template <class T, class Meet>
-T in_compute_type(T a, T b, const Meet& meet) {
-  if constexpr (is_half_type<T>) {
-    return T(meet(static_cast<float>(a), static_cast<float>(b)));
-  } else {
-    return static_cast<T>(meet(a, b));
-  }
-}
-/// NaN where either is. Both are chosen without a branch, so that rows become vectors.
+/// NaN where either is, in the type that halves are computed in.
 template <class T>
 T larger(T a, T b) {
-  return in_compute_type(a, b, [](auto x, auto y) {
-    const auto larger = y > x ? y : x;
-    return y != y ? y : larger;
-  });
+  return static_cast<T>(math::maximum(static_cast<Compute<T>>(a), static_cast<Compute<T>>(b)));
 }
 template <class T>
 T smaller(T a, T b) {
-  return in_compute_type(a, b, [](auto x, auto y) {
-    const auto smaller = y < x ? y : x;
-    return y != y ? y : smaller;
-  });
+  return static_cast<T>(math::minimum(static_cast<Compute<T>>(a), static_cast<Compute<T>>(b)));
 }
 
 /// Writes move bytes only.
