@@ -212,17 +212,16 @@ void scatter_prod_(const Tensor& self, Dim dim, const Tensor& index, const Tenso
   });
 }
 
-void scatter_amax_(const Tensor& self, Dim dim, const Tensor& index, const Tensor& src) {
+void scatter_extrema_(const Tensor& self, Dim dim, const Tensor& index, const Tensor& src,
+                      bool greatest) {
   visit_ordered_dtype(self.dtype(), "scatter_reduce", [&]<class T>() {
-    scatter_with<T>(self, dim, index, src.data<T>(), &src, "scatter_reduce",
-                    [](T& to, T from) { to = larger(to, from); });
-  });
-}
-
-void scatter_amin_(const Tensor& self, Dim dim, const Tensor& index, const Tensor& src) {
-  visit_ordered_dtype(self.dtype(), "scatter_reduce", [&]<class T>() {
-    scatter_with<T>(self, dim, index, src.data<T>(), &src, "scatter_reduce",
-                    [](T& to, T from) { to = smaller(to, from); });
+    const auto meet = [&](const auto& write) {
+      scatter_with<T>(self, dim, index, src.data<T>(), &src, "scatter_reduce", write);
+    };
+    if (greatest)
+      meet([](T& to, T from) { to = larger(to, from); });
+    else
+      meet([](T& to, T from) { to = smaller(to, from); });
   });
 }
 
