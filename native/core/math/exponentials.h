@@ -1,11 +1,10 @@
 #pragma once
 
-/// Exponentials and logarithms. The room has those of reals, sigmoid of float, and with `angles`
-/// what complex ones need: sin, cos, tan, atan and atan2.
+/// Exponentials and logarithms. The room has those of reals, and sigmoid of float.
 
+#include "core/math/angles.h"
 #include "core/math/numbers.h"
 #include "core/math/signs.h"
-#include FLAMBEAU_OWN(angles)
 #include FLAMBEAU_OWN(exponentials)
 
 namespace FLAMBEAU_MATH {

@@ -3,8 +3,8 @@
 /// Trigonometric and hyperbolic functions. The room has those of reals. Inverse functions and tanh
 /// of complex numbers follow W. Kahan, "Branch cuts for complex elementary functions", 1987.
 
+#include "core/math/angles.h"
 #include "core/math/powers.h"
-#include FLAMBEAU_OWN(angles)
 #include FLAMBEAU_OWN(trigonometry)
 
 namespace FLAMBEAU_MATH {
