@@ -62,7 +62,7 @@ inline constexpr int kFewSteps = 51;
 struct Inverses {
   double of[kFewSteps + 1];
 };
-constexpr Inverses list_inverses() {
+FLAMBEAU_HOST_DEVICE constexpr Inverses list_inverses() {
   Inverses inverses{};
   for (int k = 1; k <= kFewSteps; ++k) inverses.of[k] = 1. / k;
   return inverses;
