@@ -1,6 +1,7 @@
 #include "cpu/channels_last.h"
 #include "cpu/nn/batch_norm_columns.h"
 #include "cpu/nn/batch_norm_pixels.h"
+#include "cpu/nn/normal_rows.h"
 
 namespace flambeau::cpu::FLAMBEAU_ISA {
 namespace {
@@ -138,21 +139,9 @@ void channel_sums(const Images& images, const T* in, const T* grad, int64_t firs
     };
   };
   sum_runs(images, channels, totals, products, load, [&](int64_t n, int64_t c, C& a, C& b) {
-    const T *const x = in + images.run(n, first + c), *const g = grad + images.run(n, first + c);
-    const C mean = averages.at(first + c, 0);
+    const int64_t run = images.run(n, first + c);
     C sums[2];
-    sum_rows(
-        images.area, sums,
-        [=](int64_t i, Vector<C>* to) {
-          const Vector<C> by = load_wide(g + i);
-          to[0] += by;
-          to[1] += by * (load_wide(x + i) - mean);
-        },
-        [=](int64_t i, C* to) {
-          const C by = static_cast<C>(g[i]);
-          to[0] += by;
-          to[1] += by * (static_cast<C>(x[i]) - mean);
-        });
+    sum_grads(in + run, grad + run, images.area, averages.at(first + c, 0), sums);
     a = sums[0];
     b = sums[1];
   });
@@ -206,12 +195,7 @@ void apply(const Tensor& result, const Tensor& input, const GivenStatistics<Comp
     for (int64_t run = begin; run < end; ++run) {
       C mean, factor, shift;
       given.get(run % images.channels, mean, factor, shift);
-      const T* const x = in + run * images.area;
-      T* const y = out + run * images.area;
-      for_vectors<C>(
-          images.area,
-          [=](int64_t i) { store_wide(y + i, (load_wide(x + i) - mean) * factor + shift); },
-          [=](int64_t i) { y[i] = T((static_cast<C>(x[i]) - mean) * factor + shift); });
+      scale_row(out + run * images.area, in + run * images.area, images.area, mean, factor, shift);
     }
   });
 }

@@ -7,15 +7,6 @@
 namespace flambeau::cpu::FLAMBEAU_ISA {
 namespace {
 
-/// y = (x - mean) factor + shift
-template <class T, class C = Compute<T>>
-void scale_run(T* y, const T* x, int64_t n, C mean, C factor, C shift) {
-  const Vector<C> means = splat(mean), factors = splat(factor), shifts = splat(shift);
-  for_vectors<C>(
-      n, [=](int64_t i) { store_wide(y + i, (load_wide(x + i) - means) * factors + shifts); },
-      [=](int64_t i) { y[i] = T((static_cast<C>(x[i]) - mean) * factor + shift); });
-}
-
 template <class T>
 void forward(const Tensor& result, const Tensor& average, const Tensor& rstd, const Tensor& input,
              const Tensor& weight, const Tensor& bias, double eps) {
@@ -34,33 +25,9 @@ void forward(const Tensor& result, const Tensor& average, const Tensor& rstd, co
       rstd.data<C>()[r] = scale;
       const int64_t first = groups.channel(r);
       for (int64_t c = first; c < first + groups.together; ++c, x += groups.area, y += groups.area)
-        scale_run(y, x, groups.area, mean, scale * at(w, c, C(1)), at(b, c, C(0)));
+        scale_row(y, x, groups.area, mean, scale * at(w, c, C(1)), at(b, c, C(0)));
     }
   });
-}
-
-/// sum(grad) and sum(grad (x - mean)) of a run.
-template <class T, class C = Compute<T>>
-void sum_run(const T* x, const T* g, int64_t n, C mean, C (&sums)[2]) {
-  const Vector<C> means = splat(mean);
-  const auto element = [=](int64_t i, C* to) {
-    const C grad = static_cast<C>(g[i]);
-    to[0] += grad;
-    to[1] += grad * (static_cast<C>(x[i]) - mean);
-  };
-  if (n < kLanes<C>) {
-    sums[0] = sums[1] = 0;
-    for (int64_t i = 0; i < n; ++i) element(i, sums);
-    return;
-  }
-  sum_rows(
-      n, sums,
-      [=](int64_t i, Vector<C>* to) {
-        const Vector<C> grads = load_wide(g + i);
-        to[0] += grads;
-        to[1] += grads * (load_wide(x + i) - means);
-      },
-      element);
 }
 
 /// y = factor g - shift - (x - mean) slope
@@ -100,7 +67,7 @@ void grads(const Tensor& input_grad, const Tensor& weight_grad, const Tensor& bi
       C sum = 0, product = 0;
       for (int64_t c = 0; c < groups.together; ++c) {
         C sums[2];
-        sum_run(x + c * area, g + c * area, area, mean, sums);
+        sum_grads(x + c * area, g + c * area, area, mean, sums);
         shares.set(r * groups.together + c, sums[1] * scale, sums[0]);
         sum += at(w, first + c, C(1)) * sums[0];
         product += at(w, first + c, C(1)) * sums[1];

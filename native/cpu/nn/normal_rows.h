@@ -47,5 +47,38 @@ Compute<T> row_variance(const T* x, int64_t n, Compute<T> mean) {
   return sum[0] / C(n);
 }
 
+/// y = (x - mean) factor + shift
+template <class T, class C = Compute<T>>
+FLAMBEAU_INLINE void scale_row(T* y, const T* x, int64_t n, C mean, C factor, C shift) {
+  const Vector<C> means = splat(mean), factors = splat(factor), shifts = splat(shift);
+  for_vectors<C>(
+      n, [=](int64_t i) { store_wide(y + i, (load_wide(x + i) - means) * factors + shifts); },
+      [=](int64_t i) { y[i] = T((static_cast<C>(x[i]) - mean) * factor + shift); });
+}
+
+/// sum(grad) and sum(grad (x - mean)) of a row.
+template <class T, class C = Compute<T>>
+FLAMBEAU_INLINE void sum_grads(const T* x, const T* g, int64_t n, C mean, C (&sums)[2]) {
+  const Vector<C> means = splat(mean);
+  const auto element = [=](int64_t i, C* to) {
+    const C grad = static_cast<C>(g[i]);
+    to[0] += grad;
+    to[1] += grad * (static_cast<C>(x[i]) - mean);
+  };
+  if (n < kLanes<C>) {
+    sums[0] = sums[1] = 0;
+    for (int64_t i = 0; i < n; ++i) element(i, sums);
+    return;
+  }
+  sum_rows(
+      n, sums,
+      [=](int64_t i, Vector<C>* to) {
+        const Vector<C> grads = load_wide(g + i);
+        to[0] += grads;
+        to[1] += grads * (load_wide(x + i) - means);
+      },
+      element);
+}
+
 }  // namespace
 }  // namespace flambeau::cpu::FLAMBEAU_ISA
