@@ -279,15 +279,31 @@ class Walk {
 
   /// Accumulators of neighbouring outputs take all their elements, which need no conversion.
   void take_all_rows(const char* data, int64_t columns, char* accumulators) const {
-    const int64_t bytes = loops_.input.bytes;
+    for_row_runs(data, 0, count_, [&](const char* first, int64_t rows) {
+      take_rows(first, rows, columns, accumulators);
+      return rows;
+    });
+  }
+
+  /// Calls body(first, rows) for the reduced rows [begin, end) of outputs whose input begins at
+  /// `data`: rows that lie evenly apart, of which it takes one at least, and returns how many.
+  template <class Body>
+  void for_row_runs(const char* data, int64_t begin, int64_t end, const Body& body) const {
     Position position = reduced_;
-    position.seek(0);
-    for (int64_t taken = 0, rows; taken < count_; taken += rows) {
-      rows = std::min(position.row_left(), count_ - taken);
-      loops_.columns(fold_, accumulators, data + position.offset(reduced_strides_), rows,
-                     reduced_strides_[0] / bytes, columns, kept_strides_[0] / bytes);
+    position.seek(begin);
+    while (begin < end) {
+      const int64_t rows = body(data + position.offset(reduced_strides_),
+                                std::min(position.row_left(), end - begin));
+      begin += rows;
       position.advance(rows);
     }
+  }
+
+  /// Accumulators of neighbouring outputs take rows as they lie in memory.
+  void take_rows(const char* first, int64_t rows, int64_t columns, char* accumulators) const {
+    const int64_t bytes = loops_.input.bytes;
+    loops_.columns(fold_, accumulators, first, rows, reduced_strides_[0] / bytes, columns,
+                   kept_strides_[0] / bytes);
   }
 
   /// Three levels of accumulators for up to `width` columns.
@@ -303,19 +319,14 @@ class Walk {
       loops_.init(fold_, level, columns);
     levels.rows = levels.blocks = 0;
     const bool plain = loops_.input.conversion == Conversion::none;
-    const int64_t bytes = loops_.input.bytes, width = loops_.input.compute_bytes;
+    const int64_t width = loops_.input.compute_bytes;
     alignas(64) char buffer[16384];
     const int64_t most =
         plain ? kLevelRows : static_cast<int64_t>(sizeof buffer) / (columns * width);
-    Position position = reduced_;
-    position.seek(begin);
-    while (begin < end) {
-      const int64_t rows =
-          std::min({position.row_left(), end - begin, kLevelRows - levels.rows, most});
-      const char* first = data + position.offset(reduced_strides_);
+    for_row_runs(data, begin, end, [&](const char* first, int64_t left) {
+      const int64_t rows = std::min({left, kLevelRows - levels.rows, most});
       if (plain) {
-        loops_.columns(fold_, levels.level[0], first, rows, reduced_strides_[0] / bytes, columns,
-                       kept_strides_[0] / bytes);
+        take_rows(first, rows, columns, levels.level[0]);
       } else {
         for (int64_t r = 0; r < rows; ++r)
           load_run(buffer + r * columns * width, first + r * reduced_strides_[0], kept_strides_[0],
@@ -323,9 +334,8 @@ class Walk {
         loops_.columns(fold_, levels.level[0], buffer, rows, columns, columns, 1);
       }
       if ((levels.rows += rows) == kLevelRows) empty(levels, columns);
-      begin += rows;
-      position.advance(rows);
-    }
+      return rows;
+    });
     loops_.combine(fold_, levels.level[1], levels.level[0], columns);
     loops_.combine(fold_, levels.level[2], levels.level[1], columns);
   }
