@@ -40,29 +40,28 @@ class MatrixDots {
                        float* sums) {
     const bfloat16* const lines = call.right + j * call.right_line;
     const int64_t count = std::min(kMany, call.many - j);
-    Registers::template zero<0>();
-    Registers::template zero<1>();
+    using Sums = MatrixSums<Registers, 2, 1>;
     int64_t p = 0;
-    if (count == kMany)
-      for (; p + kBlock <= call.depth; p += kBlock) add(lines + p, call.right_line, few + p * 8);
-    for (; p < call.depth; p += kBlock) {
+    const auto add = [&](const bfloat16* from, int64_t line, int64_t steps) {
+      const auto next = [from, right = few + p / 2 * kFew]() mutable {
+        const MatrixFactors factors{from, right};
+        from += kBlock;
+        right += kBlock / 2 * kFew;
+        return factors;
+      };
+      Sums::add(steps, {line * 2, kFew * line * 2, kFew * 4, 0}, next);
+      p += steps * kBlock;
+    };
+    Sums::clear();
+    if (count == kMany) add(lines, call.right_line, call.depth / kBlock);
+    while (p < call.depth) {
       alignas(64) bfloat16 block[kMany * kBlock] = {};
       const int64_t steps = std::min(kBlock, call.depth - p);
       for (int64_t i = 0; i < count; ++i)
         std::copy_n(lines + i * call.right_line + p, steps, block + i * kBlock);
-      add(block, kBlock, few + p * 8);
+      add(block, kBlock, 1);
     }
-    Registers::template store<0>(sums, kFew * 4);
-    Registers::template store<1>(sums + kFew * kFew, kFew * 4);
-  }
-
-  /// The next block of 32 steps.
-  static void add(const bfloat16* lines, int64_t line, const Bfloat16Pair* few) {
-    Registers::template load<2>(few, kFew * 4);
-    Registers::template load<3>(lines, line * 2);
-    Registers::template multiply_add<0, 3, 2>();
-    Registers::template load<4>(lines + kFew * line, line * 2);
-    Registers::template multiply_add<1, 4, 2>();
+    Sums::write(sums, kFew);
   }
 
   /// Sums [16, kFew] of lines of the many from j on.

@@ -7,6 +7,70 @@
 namespace flambeau::cpu::FLAMBEAU_ISA {
 
 #ifdef __AVX512F__
+/// What one step of a depth multiplies: where a register of left factors begins, and one of right.
+struct MatrixFactors {
+  const void *left, *right;
+};
+
+/// Bytes from line to line of such registers, and to the second register of each.
+struct FactorLines {
+  int64_t left, below, right, beside;
+};
+
+/// Sums of products in registers that hold matrices: `height` times `width` of them, at most two
+/// each, which are 0 to 3 of `Registers`, row after row. 4 and 5 hold left factors, 6 and 7 right
+/// ones. `Registers` has eight registers of 16 rows of 64 bytes, and their instructions.
+template <class Registers, int height, int width>
+struct MatrixSums {
+  static constexpr bool is_tall = height == 2, is_wide = width == 2;
+
+  static void clear() {
+    Registers::template zero<0>();
+    if constexpr (is_wide) Registers::template zero<1>();
+    if constexpr (is_tall) Registers::template zero<2>();
+    if constexpr (is_tall && is_wide) Registers::template zero<3>();
+  }
+  /// `step`: floats from line to line.
+  static void read(const float* from, int64_t step) {
+    const int64_t line = step * 4;
+    Registers::template load<0>(from, line);
+    if constexpr (is_wide) Registers::template load<1>(from + 16, line);
+    if constexpr (is_tall) Registers::template load<2>(from + 16 * step, line);
+    if constexpr (is_tall && is_wide) Registers::template load<3>(from + 16 * step + 16, line);
+  }
+  static void write(float* to, int64_t step) {
+    const int64_t line = step * 4;
+    Registers::template store<0>(to, line);
+    if constexpr (is_wide) Registers::template store<1>(to + 16, line);
+    if constexpr (is_tall) Registers::template store<2>(to + 16 * step, line);
+    if constexpr (is_tall && is_wide) Registers::template store<3>(to + 16 * step + 16, line);
+  }
+
+  /// Adds the products of some steps: next() gives the factors of each. It holds all that it needs:
+  /// instructions that write memory, as those of registers may, have what it refers to read again.
+  template <class Next>
+  [[gnu::always_inline]] static void add(int64_t steps, const FactorLines& lines, Next next) {
+    for (int64_t i = 0; i < steps; ++i) {
+      const MatrixFactors factors = next();
+      const char* const left = static_cast<const char*>(factors.left);
+      const char* const right = static_cast<const char*>(factors.right);
+      // In turns: a product waits for what it needs alone.
+      Registers::template load<4>(left, lines.left);
+      Registers::template load<6>(right, lines.right);
+      Registers::template multiply_add<0, 4, 6>();
+      if constexpr (is_wide) {
+        Registers::template load<7>(right + lines.beside, lines.right);
+        Registers::template multiply_add<1, 4, 7>();
+      }
+      if constexpr (is_tall) {
+        Registers::template load<5>(left + lines.below, lines.left);
+        Registers::template multiply_add<2, 5, 6>();
+        if constexpr (is_wide) Registers::template multiply_add<3, 5, 7>();
+      }
+    }
+  }
+};
+
 /// Left factors where registers take them: 16 rows, each `line` bytes from the one before, and 16
 /// more `below` those; the next 32 steps of the depth are `next` bytes on.
 struct LeftBlocks {
@@ -22,7 +86,6 @@ struct Awaited {
 };
 
 /// Panels are cut into blocks of 16 elements, pairs of bfloat16: a register holds 16 lines of them.
-/// `Registers` has eight registers of 16 rows of 64 bytes, and their instructions.
 template <class Registers>
 struct MatrixTiles {
   using Form = Paired;
@@ -50,36 +113,21 @@ struct MatrixTiles {
   template <int height>
   static void multiply(int64_t elements, const LeftBlocks& left, const Bfloat16Pair* b, float* sums,
                        Awaited result = {}) {
+    using Sums = MatrixSums<Registers, height, 2>;
     constexpr int64_t half = kMultiple, line = kColumns * 4;
-    Registers::template zero<0>();
-    Registers::template zero<1>();
-    if constexpr (height == 2) {
-      Registers::template zero<2>();
-      Registers::template zero<3>();
-    }
     const char* a = static_cast<const char*>(left.data);
     const char* c = static_cast<const char*>(result.data);
     const char* const end = c + result.count * result.line;
-    for (int64_t e = 0; e < elements; e += kMultiple, a += left.next, b += kColumns * half) {
-      for (int r = 0; r < height && c != end; ++r, c += result.line) __builtin_prefetch(c, 1);
-      // In turns: a product waits for what it needs alone.
-      Registers::template load<4>(a, left.line);
-      Registers::template load<6>(b, line);
-      Registers::template multiply_add<0, 4, 6>();
-      Registers::template load<7>(b + half, line);
-      Registers::template multiply_add<1, 4, 7>();
-      if constexpr (height == 2) {
-        Registers::template load<5>(a + left.below, left.line);
-        Registers::template multiply_add<2, 5, 6>();
-        Registers::template multiply_add<3, 5, 7>();
-      }
-    }
-    Registers::template store<0>(sums, line);
-    Registers::template store<1>(sums + half, line);
-    if constexpr (height == 2) {
-      Registers::template store<2>(sums + half * kColumns, line);
-      Registers::template store<3>(sums + half * kColumns + half, line);
-    }
+    Sums::clear();
+    const auto next = [a, b, c, end, ahead = left.next, row = result.line]() mutable {
+      for (int r = 0; r < height && c != end; ++r, c += row) __builtin_prefetch(c, 1);
+      const MatrixFactors factors{a, b};
+      a += ahead;
+      b += kColumns * half;
+      return factors;
+    };
+    Sums::add(elements / kMultiple, {left.line, left.below, line, half * 4}, next);
+    Sums::write(sums, kColumns);
   }
 
  private:

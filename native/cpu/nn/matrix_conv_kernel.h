@@ -13,39 +13,20 @@ namespace flambeau::cpu::FLAMBEAU_ISA {
 #ifdef __AVX512F__
 inline constexpr int64_t kMatrix = 16 * kMatrixPairs;  // pairs of a register
 
-/// Sums of 32 outputs at 32 positions, or, if not `wide`, 16. Registers are named by their numbers:
-/// 0 to 3 hold sums, 4 and 5 filters, 6 and 7 what they meet.
+/// Sums of 32 outputs at 32 positions, or, if not `wide`, 16.
 template <class Registers, bool wide>
 void multiply_taps(const MatrixConvBlock& block, int64_t first) {
-  const int64_t line = block.pair_step * 4, step = block.step * 4;
-  const Bfloat16Pair* weights = block.weights;
-  const Bfloat16Pair* const source = block.source + first;
-  Registers::template zero<0>();
-  Registers::template zero<2>();
-  if constexpr (wide) {
-    Registers::template zero<1>();
-    Registers::template zero<3>();
-  }
-  for (int64_t i = 0; i < block.steps; ++i, weights += 2 * kMatrix) {
-    const Bfloat16Pair* const pixels = source + block.offsets[i];
-    Registers::template load<4>(weights, kMatrixPairs * 4);
-    Registers::template load<6>(pixels, line);
-    Registers::template multiply_add<0, 4, 6>();
-    Registers::template load<5>(weights + kMatrix, kMatrixPairs * 4);
-    Registers::template multiply_add<2, 5, 6>();
-    if constexpr (wide) {
-      Registers::template load<7>(pixels + 16, line);
-      Registers::template multiply_add<1, 4, 7>();
-      Registers::template multiply_add<3, 5, 7>();
-    }
-  }
-  float* const to = block.sums + first;
-  Registers::template store<0>(to, step);
-  Registers::template store<2>(to + 16 * block.step, step);
-  if constexpr (wide) {
-    Registers::template store<1>(to + 16, step);
-    Registers::template store<3>(to + 16 + 16 * block.step, step);
-  }
+  using Sums = MatrixSums<Registers, 2, wide ? 2 : 1>;
+  constexpr int64_t line = kMatrixPairs * 4;
+  const auto next = [weights = block.weights, source = block.source + first,
+                     offset = block.offsets]() mutable {
+    const MatrixFactors factors{weights, source + *offset++};
+    weights += 2 * kMatrix;
+    return factors;
+  };
+  Sums::clear();
+  Sums::add(block.steps, {line, kMatrix * 4, block.pair_step * 4, line}, next);
+  Sums::write(block.sums + first, block.step);
 }
 
 template <class Registers>

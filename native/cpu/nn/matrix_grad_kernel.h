@@ -25,42 +25,25 @@ inline void pack_matrix_grads(const bfloat16* lines, int64_t line, int64_t outpu
     }
 }
 
-/// Registers 0 to 3 hold sums, 4 and 5 channels, 6 and 7 gradients.
 template <class Registers>
 void add_matrix_products(const MatrixGradBlock& block) {
-  constexpr int64_t matrix = 256, line = kMatrixOutputs * 4;
+  using Sums = MatrixSums<Registers, 2, 2>;
+  constexpr int64_t matrix = 256;
   const int64_t channel = block.channel_step * 2;
   for (int64_t t = 0; t < block.taps; ++t) {
     float* const sums = block.sums + t * 4 * matrix;
-    float* const corners[] = {sums, sums + 16, sums + 2 * matrix, sums + 2 * matrix + 16};
-    if (block.adds) {
-      Registers::template load<0>(corners[0], line);
-      Registers::template load<1>(corners[1], line);
-      Registers::template load<2>(corners[2], line);
-      Registers::template load<3>(corners[3], line);
-    } else {
-      Registers::template zero<0>();
-      Registers::template zero<1>();
-      Registers::template zero<2>();
-      Registers::template zero<3>();
-    }
-    const bfloat16* const source = block.source + block.offsets[t];
-    const Bfloat16Pair* grads = block.grads;
-    for (int64_t i = 0; i < block.steps; ++i, grads += 2 * matrix) {
-      const bfloat16* const pixels = source + block.places[i];
-      Registers::template load<6>(grads, 64);
-      Registers::template load<4>(pixels, channel);
-      Registers::template multiply_add<0, 4, 6>();
-      Registers::template load<7>(grads + matrix, 64);
-      Registers::template multiply_add<1, 4, 7>();
-      Registers::template load<5>(pixels + 16 * block.channel_step, channel);
-      Registers::template multiply_add<2, 5, 6>();
-      Registers::template multiply_add<3, 5, 7>();
-    }
-    Registers::template store<0>(corners[0], line);
-    Registers::template store<1>(corners[1], line);
-    Registers::template store<2>(corners[2], line);
-    Registers::template store<3>(corners[3], line);
+    if (block.adds)
+      Sums::read(sums, kMatrixOutputs);
+    else
+      Sums::clear();
+    const auto next = [source = block.source + block.offsets[t], place = block.places,
+                       grads = block.grads]() mutable {
+      const MatrixFactors factors{source + *place++, grads};
+      grads += 2 * matrix;
+      return factors;
+    };
+    Sums::add(block.steps, {channel, 16 * channel, 64, matrix * 4}, next);
+    Sums::write(sums, kMatrixOutputs);
   }
 }
 

@@ -26,38 +26,20 @@ inline void copy_matrix_pixels(const bfloat16* from, int64_t step, int64_t count
   }
 }
 
-/// sums[32, 32] of 32 positions, or, if not `wide`, 16, with the outputs of a panel. Registers 0 to
-/// 3 hold sums, 4 and 5 pixels, 6 and 7 filters.
-template <class Registers, bool wide>
+/// sums[32, 32] of 32 positions, or, if not `tall`, 16, with the outputs of a panel.
+template <class Registers, bool tall>
 void multiply_pixels(const MatrixPixelBlock& block, const bfloat16* source, float* sums) {
-  constexpr int64_t matrix = 16 * kMatrixPairs, row = kMatrixOutputs * 4;
+  using Sums = MatrixSums<Registers, tall ? 2 : 1, 2>;
+  constexpr int64_t matrix = 16 * kMatrixPairs;
   const int64_t line = block.pixel * 2;
-  const Bfloat16Pair* weights = block.weights;
-  Registers::template zero<0>();
-  Registers::template zero<1>();
-  if constexpr (wide) {
-    Registers::template zero<2>();
-    Registers::template zero<3>();
-  }
-  for (int64_t i = 0; i < block.steps; ++i, weights += 2 * matrix) {
-    const bfloat16* const pixels = source + block.offsets[i];
-    Registers::template load<4>(pixels, line);
-    Registers::template load<6>(weights, 64);
-    Registers::template multiply_add<0, 4, 6>();
-    Registers::template load<7>(weights + matrix, 64);
-    Registers::template multiply_add<1, 4, 7>();
-    if constexpr (wide) {
-      Registers::template load<5>(pixels + 16 * block.pixel, line);
-      Registers::template multiply_add<2, 5, 6>();
-      Registers::template multiply_add<3, 5, 7>();
-    }
-  }
-  Registers::template store<0>(sums, row);
-  Registers::template store<1>(sums + 16, row);
-  if constexpr (wide) {
-    Registers::template store<2>(sums + 16 * kMatrixOutputs, row);
-    Registers::template store<3>(sums + 16 * kMatrixOutputs + 16, row);
-  }
+  const auto next = [source, offset = block.offsets, weights = block.weights]() mutable {
+    const MatrixFactors factors{source + *offset++, weights};
+    weights += 2 * matrix;
+    return factors;
+  };
+  Sums::clear();
+  Sums::add(block.steps, {line, 16 * line, 64, matrix * 4}, next);
+  Sums::write(sums, kMatrixOutputs);
 }
 
 /// Sums of positions from `first` on, rounded; those behind the end of a row are left.
