@@ -13,32 +13,23 @@
 namespace flambeau::cpu::FLAMBEAU_ISA {
 
 #ifdef __AVX512BW__
-/// Two rows of halves become pairs: those of columns 2 * i and of 2 * i + 1 apart would have to be
-/// joined again, so that each half of the columns is a permutation of its own.
-inline void pair_rows(const bfloat16* low, const bfloat16* high, Bfloat16Pair* to) {
-  typedef uint16_t Halves __attribute__((vector_size(64), aligned(2), may_alias));
-  const Halves a = *reinterpret_cast<const Halves*>(low);
-  const Halves b = *reinterpret_cast<const Halves*>(high);
-  const auto paired = [&]<size_t... i>(std::index_sequence<i...>, auto first) {
-    constexpr size_t from = decltype(first)::value;
-    return __builtin_shufflevector(a, b, (from + i / 2 + i % 2 * 32)...);
-  };
-  constexpr std::make_index_sequence<32> halves;
-  store(to, (Vector<Bfloat16Pair>)paired(halves, std::integral_constant<size_t, 0>()));
-  store(to + 16, (Vector<Bfloat16Pair>)paired(halves, std::integral_constant<size_t, 16>()));
-}
-
 /// 32 lines that lie side by side, from `first` on.
 inline void pack_pairs(const HalfLines<bfloat16>& lines, int64_t first, int64_t elements,
                        Bfloat16Pair* packed) {
+  typedef uint16_t Row __attribute__((vector_size(64), aligned(2), may_alias));
   static constexpr bfloat16 kNone[32] = {};
   constexpr int64_t kAhead = 16;  // rows that are asked for: they are apart in memory
   const bfloat16* row = lines.data + first;
   for (int64_t p = 0; p < 2 * elements; p += 2, row += 2 * lines.step, packed += 32) {
     __builtin_prefetch(row + kAhead * lines.step, 0, 3);
     __builtin_prefetch(row + (kAhead + 1) * lines.step, 0, 3);
-    pair_rows(p < lines.depth ? row : kNone, p + 1 < lines.depth ? row + lines.step : kNone,
-              packed);
+    const auto at = [&](int64_t step) {
+      return *reinterpret_cast<const Row*>(p + step < lines.depth ? row + step * lines.step
+                                                                  : kNone);
+    };
+    const Row low = at(0), high = at(1);
+    store(packed, pair_rows(low, high));
+    store(packed + 16, pair_rows<16>(low, high));
   }
 }
 #endif

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <bit>
 #include <cstring>
+#include <utility>
 
 #include "core/types/half.h"
 #include "cpu/linalg/gemm_kernel.h"
@@ -33,6 +34,24 @@ inline HalfVector low_halves(Vector<uint32_t> values) {
 #else
   return __builtin_convertvector(values, HalfVector);
 #endif
+}
+
+#if defined(__AVX512BW__) && defined(__AVX512VL__)
+/// Halves of some lanes; the others are 0.
+inline HalfVector load_halves(__mmask16 lanes, const void* source) {
+  return (HalfVector)_mm256_maskz_loadu_epi16(lanes, source);
+}
+#endif
+
+/// Two rows of halves become pairs, of the columns from `first` on that fill a vector: a
+/// permutation of both rows, which may have twice as many columns.
+template <size_t first = 0, class Halves>
+[[gnu::always_inline]] inline Vector<Bfloat16Pair> pair_rows(Halves low, Halves high) {
+  constexpr size_t columns = sizeof(Halves) / sizeof(uint16_t);
+  const auto paired = [&]<size_t... i>(std::index_sequence<i...>) {
+    return __builtin_shufflevector(low, high, (first + i / 2 + i % 2 * columns)...);
+  };
+  return (Vector<Bfloat16Pair>)paired(std::make_index_sequence<2 * kLanes<Bfloat16Pair>>());
 }
 
 /// Floats, rounded to the nearest half, ties to even; NaN stays NaN.
@@ -98,8 +117,7 @@ struct Paired {
     return *reinterpret_cast<const Pairs*>(line);
   }
   static Vector<Packed> across(const Half* row, int64_t step, bool is_pair) {
-    const Vector<Packed> low = spread_halves(load_halves(row));
-    return is_pair ? low | spread_halves(load_halves(row + step)) << 16 : low;
+    return pair_rows(load_halves(row), is_pair ? load_halves(row + step) : HalfVector{});
   }
   [[gnu::always_inline]] static HalfVector narrow(Vector<float> sums) {
 #ifdef FLAMBEAU_BFLOAT16_PRODUCTS

@@ -69,9 +69,8 @@ struct Matrices {
     static constexpr int64_t kColumnStep = padded(kScoreRows);
     static Vector<Packed> pair(const float* scores, int64_t left) {
       if (left <= 0) return Vector<Packed>{};
-      Vector<Packed> both = spread_halves(Paired::narrow(load(scores)));
-      if (left > 1) both |= spread_halves(Paired::narrow(load(scores + kScoreStep))) << 16;
-      return both;
+      return pair_rows(Paired::narrow(load(scores)),
+                       left > 1 ? Paired::narrow(load(scores + kScoreStep)) : HalfVector{});
     }
     alignas(64) bfloat16 rows_[kScoreRows * kScoreStep];
     alignas(64) Packed columns_[kScoreColumns * kColumnStep / kSteps];

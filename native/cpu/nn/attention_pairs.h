@@ -72,9 +72,10 @@ struct Pairs : TilesInVectors {
       for (int64_t i = 0; i < rows; i += 2)
         for (int64_t j = 0; j < columns; j += kLanes<float>) {
           const float* const from = scores + i * kScoreStep + j;
-          Vector<Packed> pair = spread_halves(Paired::narrow(load(from)));
-          if (i + 1 < rows) pair |= spread_halves(Paired::narrow(load(from + kScoreStep))) << 16;
-          store(pairs_ + i / 2 * kScoreStep + j, pair);
+          const HalfVector low = Paired::narrow(load(from));
+          const HalfVector high =
+              i + 1 < rows ? Paired::narrow(load(from + kScoreStep)) : HalfVector{};
+          store(pairs_ + i / 2 * kScoreStep + j, pair_rows(low, high));
         }
     }
     auto rows() const { return Pairs::rows(halves_, kScoreStep); }

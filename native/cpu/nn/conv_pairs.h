@@ -14,9 +14,9 @@ namespace flambeau::cpu::FLAMBEAU_ISA {
 inline constexpr int64_t kPairLanes = kLanes<Bfloat16Pair>;
 
 /// The first `count` halves, no more than a vector has pairs; the others are 0.
-inline Vector<Bfloat16Pair> spread_first(const bfloat16* from, int64_t count) {
+inline HalfVector first_halves(const bfloat16* from, int64_t count) {
   const auto mask = static_cast<__mmask16>((1u << std::clamp<int64_t>(count, 0, kPairLanes)) - 1);
-  return spread_halves((HalfVector)_mm256_maskz_loadu_epi16(mask, from));
+  return load_halves(mask, from);
 }
 
 /// to[i] = the pair of from[i * step] and next[i * step]; `next` may be null: 0.
@@ -45,12 +45,9 @@ inline void pad_pairs(const SourceRows<bfloat16>& rows, const bfloat16* next, Bf
   if (rows.step == 1) {
     const auto read = [&](int64_t count, int64_t lane) {
       const auto mask = static_cast<__mmask16>(((1u << count) - 1) << lane);
-      const auto spread = [mask](const bfloat16* from) {
-        return spread_halves((HalfVector)_mm256_maskz_loadu_epi16(mask, from));
-      };
-      return [spread, data = rows.data, next](int64_t place) {
-        const Vector<Bfloat16Pair> low = spread(data + place);
-        return next ? low | spread(next + place) << 16 : low;
+      return [mask, data = rows.data, next](int64_t place) {
+        return pair_rows(load_halves(mask, data + place),
+                         next ? load_halves(mask, next + place) : HalfVector{});
       };
     };
     pad_by_vectors(rows, to, read, read(kPairLanes, 0));
@@ -131,8 +128,9 @@ inline void pack_lane_pairs(const ConvWeights<bfloat16>& weights, int64_t panel,
           if (i + r >= outputs) continue;
           const bfloat16* const line =
               data + (i + r) * weights.row + 2 * pair * weights.major + first;
-          square[r] = spread_first(line, range - first);
-          if (is_pair) square[r] |= spread_first(line + weights.major, range - first) << 16;
+          const int64_t left = range - first;
+          square[r] = pair_rows(first_halves(line, left),
+                                is_pair ? first_halves(line + weights.major, left) : HalfVector{});
         }
         transpose_square<Bfloat16Pair>(square);
         for (int64_t t = 0; t < count; ++t) {

@@ -32,12 +32,9 @@ struct PatchReader<bfloat16> {
   __mmask16 mask;
   explicit PatchReader(int64_t count = kLanes<float>, int64_t first = 0)
       : mask(static_cast<__mmask16>(((1u << count) - 1) << first)) {}
-  Vector<uint32_t> element(const bfloat16* from) const {
-    return spread_halves((HalfVector)_mm256_maskz_loadu_epi16(mask, from));
-  }
   Vector<Bfloat16Pair> read(const bfloat16* source, const int64_t* offsets, bool is_pair) const {
-    const Vector<uint32_t> low = element(source + offsets[0]);
-    return is_pair ? low | element(source + offsets[1]) << 16 : low;
+    return pair_rows(load_halves(mask, source + offsets[0]),
+                     is_pair ? load_halves(mask, source + offsets[1]) : HalfVector{});
   }
 };
 #endif

@@ -138,8 +138,11 @@ class PackedFilters {
         for (int64_t r = 0; r < 16; ++r) {
           const int64_t low = channel + 2 * r;
           const bfloat16* const from = data_ + low * weights_.major + first + e;
-          square[r] = low < weights_.majors ? spread(mask, from) : Vector<Bfloat16Pair>{};
-          if (low + 1 < weights_.majors) square[r] |= spread(mask, from + weights_.major) << 16;
+          const auto of = [&](int64_t c) {
+            return low + c < weights_.majors ? load_halves(mask, from + c * weights_.major)
+                                             : HalfVector{};
+          };
+          square[r] = pair_rows(of(0), of(1));
         }
         transpose_square<Bfloat16Pair>(square);
         for (int64_t q = 0; q < std::min<int64_t>(count - e, 16); ++q) {
@@ -160,9 +163,6 @@ class PackedFilters {
 
   static __mmask32 first_of(int64_t count) {
     return static_cast<__mmask32>((uint64_t{1} << std::clamp<int64_t>(count, 0, 32)) - 1);
-  }
-  static Vector<Bfloat16Pair> spread(__mmask16 mask, const bfloat16* from) {
-    return spread_halves((HalfVector)_mm256_maskz_loadu_epi16(mask, from));
   }
 
   const ConvWeights<bfloat16>& weights_;

@@ -50,9 +50,8 @@ class PixelResults {
       const int64_t count = std::clamp<int64_t>(block.outputs - 16 * v, 0, 16);
       masks_[v] = static_cast<__mmask16>((1u << count) - 1);
       if (block.bias)
-        shifts_[v] = (Vector<float>)(spread_halves((HalfVector)_mm256_maskz_loadu_epi16(
-                                         masks_[v], block.bias + 16 * v))
-                                     << 16);
+        shifts_[v] =
+            (Vector<float>)(spread_halves(load_halves(masks_[v], block.bias + 16 * v)) << 16);
     }
   }
 
