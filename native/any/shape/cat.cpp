@@ -1,3 +1,4 @@
+#include "core/tensor/views.h"
 #include "kernels/shape_any.h"
 
 namespace flambeau::any {
@@ -5,22 +6,14 @@ namespace {
 
 /// Copies tensors to their places along a dim of the result, which they may lack (stack).
 void join(const Tensor& result, TensorList tensors, Dim dim, bool stacked) {
-  const auto d = static_cast<size_t>(dim);
   int64_t position = 0;
   for (const Tensor& tensor : tensors) {
     if (tensor.dim() == 1 && tensor.numel() == 0 && !stacked) continue;
     const int64_t size = stacked ? 1 : tensor.size(dim);
-    if (tensor.numel() != 0) {
-      Shape sizes = result.sizes(), strides = result.strides();
-      const int64_t offset = result.offset() + position * strides[d];
-      if (stacked) {
-        sizes.erase(d);
-        strides.erase(d);
-      } else {
-        sizes[d] = size;
-      }
-      copy_data(make_view(result, sizes, strides, offset), tensor);
-    }
+    if (tensor.numel() != 0)
+      copy_data(make_view(result, stacked ? views::select(result, dim, position)
+                                          : views::narrow(result, dim, position, size)),
+                tensor);
     position += size;
   }
 }

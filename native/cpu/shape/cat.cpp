@@ -77,16 +77,9 @@ void join(const Tensor& result, TensorList tensors, Dim dim, bool stacked) {
         copy_blocks(start, static_cast<const char*>(tensor.raw_data()), blocks.outer,
                     size * blocks.inner * itemsize, pitch);
       } else {
-        Shape sizes = result.sizes(), strides = result.strides();
-        const size_t d = static_cast<size_t>(dim);
-        const int64_t offset = result.offset() + position * strides[d];
-        if (stacked) {
-          sizes.erase(d);
-          strides.erase(d);
-        } else {
-          sizes[d] = size;
-        }
-        copy_data(make_view(result, sizes, strides, offset), tensor);
+        copy_data(make_view(result, stacked ? views::select(result, dim, position)
+                                            : views::narrow(result, dim, position, size)),
+                  tensor);
       }
     }
     position += size;
