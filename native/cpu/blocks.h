@@ -110,20 +110,7 @@ class Rows {
   int64_t count_ = 1;
 };
 
-/// The tensor with `dim` moved to the end, dense: rows of that dim.
-inline Tensor rows_along(const Tensor& tensor, Dim dim) {
-  if (tensor.dim() == 0) return contiguous_data(tensor);
-  Shape sizes = tensor.sizes(), strides = tensor.strides();
-  const size_t d = static_cast<size_t>(dim);
-  const int64_t size = sizes[d], stride = strides[d];
-  sizes.erase(d);
-  strides.erase(d);
-  sizes.push_back(size);
-  strides.push_back(stride);
-  return contiguous_data(make_view(tensor, sizes, strides, tensor.offset()));
-}
-
-/// A view of `tensor` (dense, or any result) whose `dim` stands last: where rows_along's rows go.
+/// A view of a tensor whose `dim` stands last: where rows_along's rows go.
 inline Tensor view_with_dim_last(const Tensor& tensor, Dim dim) {
   if (tensor.dim() == 0) return tensor;
   Shape sizes = tensor.sizes(), strides = tensor.strides();
@@ -134,6 +121,11 @@ inline Tensor view_with_dim_last(const Tensor& tensor, Dim dim) {
   sizes.push_back(size);
   strides.push_back(stride);
   return make_view(tensor, sizes, strides, tensor.offset());
+}
+
+/// The same, dense: rows of that dim.
+inline Tensor rows_along(const Tensor& tensor, Dim dim) {
+  return contiguous_data(view_with_dim_last(tensor, dim));
 }
 
 /// An index tensor as dense int64.

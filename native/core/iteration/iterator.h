@@ -167,6 +167,7 @@ class FLAMBEAU_API Iterator {
   void prepare_output(int i);
   void separate_inputs(int output);
   void lay_out();
+  void make_run();  // one dense run of elements
   void make_dense();
   void set_data();
   void set_number(OperandState& state, DType dtype);

@@ -271,14 +271,16 @@ void Iterator::lay_out() {
     for (int i = 0; i < count_; ++i) operand(i).strides[rank_] = geometry.strides[i][dim];
     ++rank_;
   }
-  if (rank_ == 0 || numel_ == 0) {
-    // One element, or none: a dense run, so that kernels take their shortest path.
-    rank_ = 1;
-    extents_[0] = numel_;
-    for (int i = 0; i < count_; ++i) {
-      OperandState& state = operand(i);
-      state.strides[0] = state.is_number() ? 0 : static_cast<int64_t>(size_of(state.dtype));
-    }
+  // One element, or none: kernels take their shortest path.
+  if (rank_ == 0 || numel_ == 0) make_run();
+}
+
+void Iterator::make_run() {
+  rank_ = 1;
+  extents_[0] = numel_;
+  for (int i = 0; i < count_; ++i) {
+    OperandState& state = operand(i);
+    state.strides[0] = state.is_number() ? 0 : static_cast<int64_t>(size_of(state.dtype));
   }
 }
 
@@ -292,12 +294,7 @@ void Iterator::make_dense() {
     if (i < outputs_ && !state.destination.defined()) state.destination = state.tensor();
     state.owned = std::move(dense);
   }
-  rank_ = 1;
-  extents_[0] = numel_;
-  for (int i = 0; i < count_; ++i) {
-    OperandState& state = operand(i);
-    state.strides[0] = state.is_number() ? 0 : static_cast<int64_t>(size_of(state.dtype));
-  }
+  make_run();
 }
 
 void Iterator::set_data() {
