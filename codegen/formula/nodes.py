@@ -114,13 +114,20 @@ class NoneLiteral(Expression):
     """`None`."""
 
 
+Keywords = tuple[tuple[str, Expression], ...]
+
+
+def _with_values(keywords: Keywords, values: tuple[Expression, ...]) -> Keywords:
+    return tuple(zip((name for name, _ in keywords), values, strict=True))
+
+
 @dataclass(frozen=True, slots=True)
 class Call(Expression):
     """`function(arguments, keywords)`. Only references may call dotted names (`np.exp`)."""
 
     function: str
     arguments: tuple[Expression, ...]
-    keywords: tuple[tuple[str, Expression], ...] = ()
+    keywords: Keywords = ()
 
     @property
     def children(self) -> tuple[Expression, ...]:
@@ -128,8 +135,7 @@ class Call(Expression):
 
     def with_children(self, children: tuple[Expression, ...]) -> Expression:
         count = len(self.arguments)
-        names = (name for name, _ in self.keywords)
-        keywords = tuple(zip(names, children[count:], strict=True))
+        keywords = _with_values(self.keywords, children[count:])
         return Call(self.function, children[:count], keywords, span=self.span)
 
 
@@ -140,7 +146,7 @@ class Method(Expression):
     value: Expression
     name: str
     arguments: tuple[Expression, ...]
-    keywords: tuple[tuple[str, Expression], ...] = ()
+    keywords: Keywords = ()
 
     @property
     def children(self) -> tuple[Expression, ...]:
@@ -148,8 +154,7 @@ class Method(Expression):
 
     def with_children(self, children: tuple[Expression, ...]) -> Expression:
         count = 1 + len(self.arguments)
-        names = (name for name, _ in self.keywords)
-        keywords = tuple(zip(names, children[count:], strict=True))
+        keywords = _with_values(self.keywords, children[count:])
         return replace(self, value=children[0], arguments=children[1:count], keywords=keywords)
 
 

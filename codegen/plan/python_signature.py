@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from enum import Enum
 
@@ -93,6 +94,11 @@ class Parameter:
             return f"*{self.name}: {replace(self.annotation, sequence=False).text(prefix)}"
         return f"{self.name}: {self.annotation.text(prefix)}{default}"
 
+    def untyped(self) -> str:
+        """`alpha=1`."""
+        default = "" if self.default is None else f"={self.default}"
+        return f"{'*' if self.is_spread else ''}{self.name}{default}"
+
 
 @dataclass(frozen=True, slots=True)
 class PythonSignature:
@@ -106,6 +112,13 @@ class PythonSignature:
 
     def text(self, prefix: str = "", receiver: str = "self") -> str:
         """`add(input: Tensor, ..., *, alpha: Number = 1)`."""
+        return self._listed(receiver, lambda parameter: parameter.text(prefix))
+
+    def untyped(self) -> str:
+        """`add(input, other, *, alpha=1)`: what inspect reads from a docstring."""
+        return self._listed("$self", Parameter.untyped)
+
+    def _listed(self, receiver: str, spell: Callable[[Parameter], str]) -> str:
         parts = [receiver] if self.is_method and receiver else []
         starred = False
         for parameter in self.parameters:
@@ -113,20 +126,7 @@ class PythonSignature:
                 parts.append("*")
                 starred = True
             starred = starred or parameter.is_spread
-            parts.append(parameter.text(prefix))
-        return f"{self.name}({', '.join(parts)})"
-
-    def untyped(self) -> str:
-        """`add(input, other, *, alpha=1)`: what inspect reads from a docstring."""
-        parts = ["$self"] if self.is_method else []
-        starred = False
-        for parameter in self.parameters:
-            if parameter.keyword_only and not starred:
-                parts.append("*")
-                starred = True
-            starred = starred or parameter.is_spread
-            default = "" if parameter.default is None else f"={parameter.default}"
-            parts.append(f"{'*' if parameter.is_spread else ''}{parameter.name}{default}")
+            parts.append(spell(parameter))
         return f"{self.name}({', '.join(parts)})"
 
     @property
