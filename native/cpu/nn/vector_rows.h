@@ -5,7 +5,7 @@
 
 #include <utility>
 
-#include "cpu/linalg/vector.h"
+#include "cpu/linalg/half_lines.h"
 #include "cpu/rows.h"
 
 namespace flambeau::cpu::FLAMBEAU_ISA {
@@ -15,25 +15,7 @@ FLAMBEAU_INLINE Vector<Compute<T>> load_wide(const T* from) {
   if constexpr (std::is_same_v<T, Compute<T>>) {
     return load(from);
   } else {
-#if defined(__AVX512F__)
-    const __m256i halves = _mm256_loadu_si256(reinterpret_cast<const __m256i*>(from));
-    if constexpr (std::is_same_v<T, float16>) {
-      return (Vector<float>)_mm512_maskz_cvtph_ps(0xffff, halves);
-    } else {
-      return (Vector<float>)((Vector<uint32_t>)_mm512_maskz_cvtepu16_epi32(0xffff, halves) << 16);
-    }
-#elif defined(__AVX2__) && defined(__F16C__)
-    const __m128i halves = _mm_loadu_si128(reinterpret_cast<const __m128i*>(from));
-    if constexpr (std::is_same_v<T, float16>) {
-      return (Vector<float>)_mm256_cvtph_ps(halves);
-    } else {
-      return (Vector<float>)((Vector<uint32_t>)_mm256_cvtepu16_epi32(halves) << 16);
-    }
-#else
-    float values[kLanes<float>];
-    load_dense(values, from, kLanes<float>);
-    return load(values);
-#endif
+    return Widened<T>::widen(from);
   }
 }
 
@@ -41,17 +23,8 @@ template <class T>
 FLAMBEAU_INLINE void store_wide(T* to, Vector<Compute<T>> value) {
   if constexpr (std::is_same_v<T, Compute<T>>) {
     store(to, value);
-  } else if constexpr (std::is_same_v<T, bfloat16>) {
-    // As bfloat16::from_float: to nearest even; a NaN stays one.
-    typedef uint16_t Halves __attribute__((vector_size(kVectorBytes / 2), aligned(2), may_alias));
-    const Vector<uint32_t> bits = (Vector<uint32_t>)value;
-    const Vector<uint32_t> rounded = (bits + 0x7fffu + ((bits >> 16) & 1u)) >> 16;
-    const Vector<uint32_t> chosen = value != value ? (bits >> 16) | 0x40u : rounded;
-    *reinterpret_cast<Halves*>(to) = __builtin_convertvector(chosen, Halves);
   } else {
-    alignas(64) float values[kLanes<float>];
-    store(values, value);
-    store_dense(to, values, kLanes<float>);
+    *reinterpret_cast<HalfVector*>(to) = narrowed<T>(value);
   }
 }
 
