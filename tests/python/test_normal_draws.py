@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import math
 
-import flambeau
 import pytest
+
+import flambeau
 
 
 def test_draws_follow_means_and_deviations_elementwise() -> None:
