@@ -63,6 +63,15 @@ class CallRules(NumberRules):
         """The value of a node."""
         raise NotImplementedError
 
+    def count_shared(self, expression: Expression) -> None:
+        """Note which parts of a formula occur twice."""
+        raise NotImplementedError
+
+    def _written_out(self, node: Expression) -> Value:
+        """The value of what a function stands for, which may read its arguments several times."""
+        self.count_shared(node)
+        return self.emit(node)
+
     def tensor_binary(self, node: Expression, operator: str, left: Value, right: Value) -> Value:
         """An arithmetic operator on tensors."""
         raise NotImplementedError
@@ -189,12 +198,12 @@ class CallRules(NumberRules):
         if keywords or len(values) != function.arity:
             raise fail(node, f"'{name}' takes {function.arity} arguments by position")
         if function.expands is not None:
-            return self.emit(function.expand(node.arguments))
+            return self._written_out(function.expand(node.arguments))
         token = next((t for t, f in OPERATOR_FUNCTIONS.items() if f == name), None)
         if token is not None and len(values) == 2:
             return self.tensor_binary(node, token, values[0], values[1])
         if function.definition is not None:
-            return self.emit(function.define(node.arguments))
+            return self._written_out(function.define(node.arguments))
         raise fail(node, f"no operator '{name}' is declared for tensors")
 
     def operator_call(

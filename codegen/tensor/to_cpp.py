@@ -226,8 +226,7 @@ class _Emitter(CallRules):
             self._mark_whole(node.otherwise)
 
     def _whole(self, value: Value, node: Expression) -> Value:
-        is_zero = value.literal is not None and value.literal == 0
-        if self.zero is not None and is_zero and node in self._deciding:
+        if self.zero is not None and value.literal == 0 and node in self._deciding:
             return Value(self.zero, TENSOR, ATOM)
         return value
 
@@ -301,6 +300,8 @@ class _Emitter(CallRules):
         return value
 
     def _named(self, value: Value) -> Value:
+        if value in self._values.values():  # what a call stands for has a name
+            return value
         name = f"{self.temporaries}{self._count}"
         self._count += 1
         self.statements.append(f"const auto {name} = {value.code};")
