@@ -8,6 +8,7 @@ from pathlib import Path
 from build_tools.processor import built_instruction_sets, wheel_instruction_sets
 from build_tools.shared.compiler import math_libraries
 from build_tools.shared.compiling import (
+    CALLS,
     LOOPS,
     OPTIMIZED,
     Compiling,
@@ -111,6 +112,7 @@ def write_ninja(
         generated,
         (root,),
         optimized,
+        optimized if sanitize else CALLS,
         loops_level(sanitize, bool(fuzzing)),
         instruction_sets=sets,
         precompiled=precompiled_headers(root / "native"),
@@ -118,8 +120,14 @@ def write_ninja(
     )
     with_python = compiling
     if wheel:
-        own = f"{optimized} {include_flags((), headers)}"
-        with_python = replace(compiling, folder=build / "objects", optimized=own, _ahead={})
+        own = include_flags((), headers)
+        with_python = replace(
+            compiling,
+            folder=build / "objects",
+            optimized=f"{compiling.optimized} {own}",
+            calls=f"{compiling.calls} {own}",
+            _ahead={},
+        )
     _write_libraries(root, build, generated, compiling, with_python, wheel, machine)
     return writer.write(build / "build.ninja")
 
@@ -151,10 +159,8 @@ def _write_libraries(
         known = [str(file) for file in implicit]
         writer.build(str(target), "link", objects, implicit=known, variables={"libraries": flags})
 
-    # The linker keeps the first copy of a shared inline function: one for every processor.
-    kernels = [*written.plain, *derived.plain, *written.special, *derived.special]
     flags = f"$math_libraries -pthread -Wl,-soname,libflambeau.so{older}"
-    link(library, [*portable, *vectors, *kernels], (), flags)
+    link(library, [*portable, *vectors, *(written + derived).all], (), flags)
     identity = with_python.objects([sources.identity], f"-I{abi_header(root).parent}")
     bound = [*with_python.objects(sources.binding).all, *identity.all]
     flags = f"{library} -Wl,-soname,libflambeau_python.so -Wl,-rpath,'$$ORIGIN'{older}"

@@ -24,8 +24,10 @@ def runnable_instruction_sets() -> list[str]:
     return [one.name for one in instruction_sets() if one.needs.keys() <= words]
 
 
-# Of loops that few machines fall back to: they shall be right, small, and quick to compile.
-_FALLBACK = "-Os"
+# Of loops that few machines fall back to: they shall be right, small, and quick to compile, in
+# wheels small above all.
+_FALLBACK = "-Og"
+_SMALL = "-Os"
 
 
 def built_instruction_sets(machine: str = "") -> dict[str, str]:
@@ -51,4 +53,4 @@ def wheel_instruction_sets(machine: str = "") -> dict[str, str]:
     processors would be a tenth of the library.
     """
     sets = flags_of(machine or platform.machine())
-    return sets | {"baseline": _FALLBACK} if "avx2" in sets else sets
+    return sets | {"baseline": _SMALL} if "avx2" in sets else sets

@@ -17,6 +17,13 @@ COMMON_FLAGS = (
 # makes no operator faster, and libraries a tenth larger.
 COMPACT = "-fno-schedule-insns2 -fno-reorder-blocks-and-partition -falign-jumps=1 -falign-labels=1"
 OPTIMIZED = f"-O2 {COMPACT}"
+# Generated operators and bindings check, allocate and call; there is little to find for what -O2
+# has beyond these, at half as much time again.
+CALLS = (
+    "-O1 -fdevirtualize -fexpensive-optimizations -finline-small-functions "
+    f"-foptimize-sibling-calls -falign-functions=16 {COMPACT}"
+)
+_CALLING = ("ops", "python")
 LOOPS = f"-O3 {COMPACT}"
 # Loops over elements: integers wrap around, as NumPy's do. Sizes, in other files, do not.
 ELEMENTS = "-fwrapv"
@@ -72,15 +79,21 @@ def write_rules(writer: NinjaWriter, compiler: str, flags: str, link_flags: str 
 
 @dataclass(frozen=True)
 class Objects:
-    """Objects for every processor, and those for special ones."""
+    """Objects for every processor, the loops of the smallest set last, and those for special ones.
+    The linker keeps the first copy of a shared inline function: a fast one for every processor.
+    """
 
     plain: tuple[str, ...]
+    baseline: tuple[str, ...]
     special: tuple[str, ...]
 
     @property
     def all(self) -> list[str]:
-        # The linker keeps the first copy of a shared inline function: one for every processor.
-        return [*self.plain, *self.special]
+        return [*self.plain, *self.baseline, *self.special]
+
+    def __add__(self, other: Objects) -> Objects:
+        plain, baseline = self.plain + other.plain, self.baseline + other.baseline
+        return Objects(plain, baseline, self.special + other.special)
 
 
 @dataclass(frozen=True)
@@ -92,6 +105,7 @@ class Compiling:
     generated: Path  # the folder of generated sources
     bases: Sequence[Path] = ()  # a source's place below one of these names its object
     optimized: str = OPTIMIZED
+    calls: str = CALLS
     loops: str = LOOPS
     # One object for every *.simd.cpp and set of these flags; the best is picked when the library
     # loads.
@@ -108,45 +122,50 @@ class Compiling:
         """A *.simd.cpp is compiled once per instruction set, other sources once; all of these with
         further flags.
         """
-        plain: list[str] = []
-        special: list[str] = []
+        made: dict[str, list[str]] = {"": [], "baseline": [], "special": []}
         for source in sources:
             stem = place(source, self.folder, (self.generated, *self.bases)).with_suffix("")
-            is_generated = source.is_relative_to(self.generated)
-            for name, flags in self._sets(source).items():
+            room = self._room(source)
+            for name, flags in self._sets(source, room).items():
                 extra = f"{flags} {further}".strip()
-                if is_generated and name:
+                if room and name:
                     extra += f" {self.formulas} {INTERLEAVED if name == 'avx512' else ''}"
                 target = f"{stem}.{name}.o" if name else f"{stem}.o"
-                header = None if further else self._header(source, is_generated)
-                ahead = self._precompiled(header, is_generated, name, extra) if header else None
-                self._compile(target, source, extra, ahead, not is_generated)
-                (plain if name in ("", "baseline") else special).append(target)
-        return Objects(tuple(plain), tuple(special))
+                header = None if further else self._header(source, room)
+                ahead = self._precompiled(header, room, name, extra) if header else None
+                self._compile(target, source, extra, ahead, not room)
+                made[name if name in made else "special"].append(target)
+        return Objects(*map(tuple, made.values()))
 
-    def _sets(self, source: Path) -> dict[str, str]:
+    def _room(self, source: Path) -> str:
+        """The folder of a generated source; "" for others."""
+        inside = source.is_relative_to(self.generated)
+        return source.relative_to(self.generated).parts[0] if inside else ""
+
+    def _sets(self, source: Path, room: str) -> dict[str, str]:
         """The flags that a source is compiled with, by the instruction set's name; "": for none."""
         if not source.name.endswith(".simd.cpp"):
-            return {"": self.optimized}
+            return {"": self.calls if room in _CALLING else self.optimized}
         return {
             name: f"{self.loops} {ELEMENTS} -DFLAMBEAU_ISA={name} {flags}"
             for name, flags in self.instruction_sets.items()
         }
 
-    def _header(self, source: Path, is_generated: bool) -> Path | None:
+    def _header(self, source: Path, room: str) -> Path | None:
         """What a source includes before others, or is given, if that is compiled ahead."""
         suffix = ".simd" if source.name.endswith(".simd.cpp") else ""
-        if is_generated:
-            folder = source.relative_to(self.generated).parts[0]
-            return self.precompiled.get(f"{folder}{suffix}")
-        rooms = (room for room in self.given if source.is_relative_to(room))
-        return next((self.given[room].get(suffix) for room in rooms), None)
+        if room:
+            return self.precompiled.get(f"{room}{suffix}")
+        folders = (folder for folder in self.given if source.is_relative_to(folder))
+        return next((self.given[folder].get(suffix) for folder in folders), None)
 
-    def _precompiled(self, header: Path, is_generated: bool, name: str, extra: str) -> str:
+    def _precompiled(self, header: Path, room: str, name: str, extra: str) -> str:
         """The compiled header, in a folder of its own that stands for the header's room: flags
         must be those of the unit.
         """
-        kind = f"{'formulas' if is_generated else 'loops'}-{name}" if name else "plain"
+        kind = "calls" if room in _CALLING else "plain"
+        if name:
+            kind = f"{'formulas' if room else 'loops'}-{name}"
         if (header, kind) not in self._ahead:
             target = f"{self.folder / 'precompiled' / kind / header.parent.name / header.name}.gch"
             self.writer.build(target, "precompile", [str(header)], variables={"extra": extra})
