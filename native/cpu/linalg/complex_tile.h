@@ -95,8 +95,8 @@ inline void run_tile(int64_t rows, int64_t columns, int64_t depth, const Rows& a
   const int64_t vectors = (2 * columns + kLanes<T> - 1) / kLanes<T>;
   const int64_t last = 2 * columns - (vectors - 1) * kLanes<T>;
   const int64_t index = (rows - least) * 4 + (vectors - 1) * 2 + (last != kLanes<T>);
-  kTiles<T, Rows, Lines, Epilogue<complex<T>>, least>[static_cast<size_t>(index)](depth, a, b, out,
-                                                                                  last);
+  constexpr auto& functions = Tiles<T, Rows, Lines, Epilogue<complex<T>>, least>::functions;
+  functions[static_cast<size_t>(index)](depth, a, b, out, last);
 }
 
 }  // namespace flambeau::cpu::FLAMBEAU_ISA

@@ -142,17 +142,29 @@ void tile(int64_t depth, const Rows& rows_of_a, const Lines& lines_of_b, const O
 template <class T, class Rows, class Lines, class Out>
 using Tile = void (*)(int64_t, const Rows&, const Lines&, const Out&, int64_t);
 
-/// The tile function for `least`..kTileRows rows of sums, or of results that are made of some, 1 or
-/// 2 vectors, whole or partial.
 template <class T, class Rows, class Lines, class Out, int least, int... index>
 constexpr std::array<Tile<T, Rows, Lines, Out>, sizeof...(index)> make_tiles(
     std::integer_sequence<int, index...>) {
   return {tile<T, Rows, Lines, Out, (index / 4 + least) * kSumRows<Out>, index / 2 % 2 + 1,
                index % 2 == 1>...};
 }
+
+/// The tile function for `least`..kTileRows rows of sums, or of results that are made of some, 1 or
+/// 2 vectors, whole or partial.
 template <class T, class Rows, class Lines, class Out, int least>
-inline constexpr auto kTiles = make_tiles<T, Rows, Lines, Out, least>(
-    std::make_integer_sequence<int, (kTileRows / kSumRows<Out> - least + 1) * 4>());
+struct Tiles {
+  static constexpr int kCount = (kTileRows / kSumRows<Out> - least + 1) * 4;
+  static const std::array<Tile<T, Rows, Lines, Out>, kCount> functions;
+};
+template <class T, class Rows, class Lines, class Out, int least>
+constinit const std::array<Tile<T, Rows, Lines, Out>, Tiles<T, Rows, Lines, Out, least>::kCount>
+    Tiles<T, Rows, Lines, Out, least>::functions =
+        make_tiles<T, Rows, Lines, Out, least>(std::make_integer_sequence<int, kCount>());
+
+// Those of numbers in rows, which many kernels run, are compiled once: in tiles.simd.cpp.
+extern template struct Tiles<float, StridedRows<float>, SteppedLines<float>, Epilogue<float>, 1>;
+extern template struct Tiles<double, StridedRows<double>, SteppedLines<double>, Epilogue<double>,
+                             1>;
 
 template <class T, class Rows, class Lines, class Out, int... index>
 constexpr std::array<Tile<T, Rows, Lines, Out>, sizeof...(index)> make_whole_tiles(
@@ -177,7 +189,8 @@ inline void run_tile(int64_t rows, int64_t columns, int64_t depth, const Rows& a
   const int64_t vectors = (columns + kLanes<T> - 1) / kLanes<T>;
   const int64_t last = columns - (vectors - 1) * kLanes<T>;
   const int64_t index = (rows - least) * 4 + (vectors - 1) * 2 + (last != kLanes<T>);
-  kTiles<T, Rows, Lines, Epilogue<T>, least>[static_cast<size_t>(index)](depth, a, b, out, last);
+  constexpr auto& functions = Tiles<T, Rows, Lines, Epilogue<T>, least>::functions;
+  functions[static_cast<size_t>(index)](depth, a, b, out, last);
 }
 
 /// Rows of a tile of one vector: as many accumulators as others have.

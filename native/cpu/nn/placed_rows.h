@@ -20,6 +20,9 @@ struct PlacedRows {
   void advance() { ++places; }
 };
 
+extern template struct Tiles<float, PlacedRows<float>, SteppedLines<float>, Epilogue<float>, 1>;
+extern template struct Tiles<double, PlacedRows<double>, SteppedLines<double>, Epilogue<double>, 1>;
+
 /// Rows that are `row` apart; step p of the first lies at data + offsets[p].
 template <class T>
 struct OffsetRows {
