@@ -152,7 +152,10 @@ def _write_libraries(
     vectors = compiling.objects([sources.vectors]).all if has_vectors else []
     older = f" {OLDER_SYSTEMS}" if wheel else ""
     written = compiling.objects(sources.library)
-    derived = compiling.objects(sources.generated)
+    identity = with_python.objects([sources.identity], f"-I{abi_header(root).parent}")
+    bound = [*with_python.objects(sources.binding).all, *identity.all]
+    entered = with_python.objects([sources.extension]).all
+    derived = compiling.objects(sources.generated)  # many that take long, so that none ends alone
     writer.build(str(internal_archive(build)), "archive", written.all)
 
     def link(target: Path, objects: list[str], implicit: tuple[Path, ...], flags: str) -> None:
@@ -161,12 +164,10 @@ def _write_libraries(
 
     flags = f"$math_libraries -pthread -Wl,-soname,libflambeau.so{older}"
     link(library, [*portable, *vectors, *(written + derived).all], (), flags)
-    identity = with_python.objects([sources.identity], f"-I{abi_header(root).parent}")
-    bound = [*with_python.objects(sources.binding).all, *identity.all]
     flags = f"{library} -Wl,-soname,libflambeau_python.so -Wl,-rpath,'$$ORIGIN'{older}"
     link(binding, [*portable, *bound], (library,), flags)
     flags = f"{binding} {library} -Wl,-rpath,'$$ORIGIN/lib' -Wl,-rpath,'$$ORIGIN'"
-    link(extension, with_python.objects([sources.extension]).all, (library, binding), flags)
+    link(extension, entered, (library, binding), flags)
     writer.default(str(extension))
 
 

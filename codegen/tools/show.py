@@ -66,12 +66,12 @@ def _cpp(operators: Sequence[Operator], declarations: Declarations) -> Parts:
     """Of each unit of the family, the part that belongs to the operators."""
     from flambeau.codegen.model.operators import OperatorIndex
     from flambeau.codegen.write.files import Texts
-    from flambeau.codegen.write.native import emit_family
+    from flambeau.codegen.write.native import emit_family, emit_registers
 
     for family, members in _by_family(operators).items():
         texts = Texts(declarations.package)
         index = OperatorIndex(declarations.operators)
-        emit_family(family, members, declarations, index, texts)
+        emit_registers([emit_family(family, members, declarations, index, texts)], texts)
         yield from texts.files.items()
 
 

@@ -13,10 +13,11 @@ from flambeau.codegen.plan.python_signature import result_name
 from flambeau.codegen.write.batching import batching_table
 from flambeau.codegen.write.files import Sink
 from flambeau.codegen.write.layout import COLUMNS
+from flambeau.codegen.write.native import by_letter
 
 
 def emit_bindings(declarations: Declarations, sink: Sink) -> None:
-    """python/ of the generated folder: a unit per family, and the tables. Their docstrings are
+    """python/ of the generated folder: units of families, and the tables. Their docstrings are
     data that the module reads (native/python/module/docstrings.h): editing them compiles nothing.
     """
     bindings = plan_bindings(declarations)
@@ -46,14 +47,14 @@ def _pieces(text: str) -> list[str]:
 
 
 def emit_families(bindings: Sequence[Binding], declarations: Declarations, sink: Sink) -> None:
-    """A unit per family of some bindings."""
+    """A unit per letter that families of some bindings begin with. Functions of one type of C++
+    share what reads their arguments, in a unit.
+    """
     family_of = {o.identifier: o.family for o in declarations.operators}
-    by_family: dict[str, list[Binding]] = {}
-    for binding in bindings:
-        by_family.setdefault(binding.family, []).append(binding)
-    for family, members in by_family.items():
+    for letter, families in by_letter({b.family for b in bindings}).items():
+        members = [b for family in families for b in bindings if b.family == family]
         used = {
-            family_of.get(o.function, family_of.get(o.function.removesuffix("_"), family))
+            family_of.get(o.function, family_of.get(o.function.removesuffix("_"), b.family))
             for b in members
             for o in b.overloads
         }
@@ -65,10 +66,10 @@ def emit_families(bindings: Sequence[Binding], declarations: Declarations, sink:
         }
         sink.render(
             "bindings.cpp.jinja",
-            f"python/{family}.cpp",
-            family=family,
+            f"python/families_{letter}.cpp",
+            letter=letter,
             bindings=members,
-            includes=sorted(used | {family}),
+            includes=sorted({*used, *families}),
             results=results,
             table=_table,
         )

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import TypeVar
 from zlib import crc32
@@ -43,8 +43,52 @@ def emit_native(declarations: Declarations, sink: Sink) -> None:
     """ops/, kernels/, formulas/ and cpu/ of the generated folder."""
     index = OperatorIndex(declarations.operators)
     derivations = Derivations(declarations, index)
-    for family, operators in families(declarations).items():
-        emit_family(family, operators, declarations, index, sink, derivations)
+    emit_registers(
+        [
+            emit_family(family, operators, declarations, index, sink, derivations)
+            for family, operators in families(declarations).items()
+        ],
+        sink,
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class Registered:
+    """The names of a family's kernels: of units, and of what is written by hand."""
+
+    family: str
+    units: tuple[str, ...]
+    simd: tuple[str, ...]
+    plain: tuple[str, ...]
+    shared: tuple[str, ...]
+
+
+def by_letter(names: Iterable[str]) -> dict[str, list[str]]:
+    """Names by their first letters. What is compiled in a moment is compiled with others: most of
+    it would be the compiler's start. A new family changes the unit of its letter only.
+    """
+    found: dict[str, list[str]] = {}
+    for name in sorted(names):
+        found.setdefault(name[0], []).append(name)
+    return found
+
+
+def emit_registers(families: Iterable[Registered], sink: Sink) -> None:
+    """What tells the library of kernels as it loads."""
+    by_name = {f.family: f for f in families if f.units or f.simd or f.plain or f.shared}
+    for letter, names in by_letter(by_name).items():
+        found = [by_name[name] for name in names]
+        sink.render(
+            "cpu_register.cpp.jinja",
+            f"cpu/register_{letter}.cpp",
+            letter=letter,
+            families=names,
+            with_shared=[f.family for f in found if f.shared],
+            units=[name for f in found for name in f.units],
+            simd=[name for f in found for name in f.simd],
+            plain=[name for f in found for name in f.plain],
+            shared=[name for f in found for name in f.shared],
+        )
 
 
 def emit_family(
@@ -54,8 +98,10 @@ def emit_family(
     index: OperatorIndex,
     sink: Sink,
     derivations: Derivations | None = None,
-) -> None:
-    """The files of a family, or the part of them that belongs to some of its operators."""
+) -> Registered:
+    """The files of a family, or the part of them that belongs to some of its operators; the result
+    is what is to be registered.
+    """
     translator = Translator(declarations, index, derivations)
     texts = [operator_text(operator, declarations, translator) for operator in operators]
     sink.render("operators.h.jinja", f"ops/{family}.h", family=family, operators=texts)
@@ -90,16 +136,13 @@ def emit_family(
         handwritten=[declaration for _, declaration in plain],
         handwritten_simd=[declaration for _, declaration in simd],
     )
-    if parts or plain or simd or shared:
-        sink.render(
-            "cpu_register.cpp.jinja",
-            f"cpu/{family}_register.cpp",
-            family=family,
-            units=[unit.first for unit in parts],
-            simd=[name for name, _ in simd],
-            plain=[name for name, _ in plain],
-            shared=[name for name, _ in shared],
-        )
+    return Registered(
+        family,
+        units=tuple(unit.first for unit in parts),
+        simd=tuple(name for name, _ in simd),
+        plain=tuple(name for name, _ in plain),
+        shared=tuple(name for name, _ in shared),
+    )
 
 
 @dataclass(frozen=True, slots=True)

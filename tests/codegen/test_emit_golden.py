@@ -11,9 +11,14 @@ from pathlib import Path
 import pytest
 
 from flambeau.codegen.model.entries import Declarations
+from flambeau.codegen.model.operators import OperatorIndex
+from flambeau.codegen.plan.binding import plan_bindings
 from flambeau.codegen.read.loader import declaration_files, load_declarations
 from flambeau.codegen.text.folders import default_folder
+from flambeau.codegen.write.bindings import emit_families
 from flambeau.codegen.write.everything import emit_everything
+from flambeau.codegen.write.files import Texts
+from flambeau.codegen.write.native import emit_family, emit_registers
 
 HERE = Path(__file__).parent
 SAMPLES = sorted((HERE / "samples" / "golden").glob("*.yaml"))
@@ -32,6 +37,17 @@ def generated(declarations: Declarations, tmp_path_factory: pytest.TempPathFacto
     folder = tmp_path_factory.mktemp("generated")
     emit_everything(declarations, folder)
     return folder
+
+
+def shared_units(declarations: Declarations, family: str) -> dict[str, str]:
+    """The parts of a family in units that it shares with others."""
+    members = [o for o in declarations.operators if o.family == family]
+    parts, units = Texts(), Texts()
+    index = OperatorIndex(declarations.operators)
+    emit_registers([emit_family(family, members, declarations, index, parts)], units)
+    bindings = [b for b in plan_bindings(declarations) if b.family == family]
+    emit_families(bindings, declarations, units)
+    return {f"{name}.golden": text for name, text in units.files.items()}
 
 
 def family_files(folder: Path, family: str, names: list[str]) -> dict[str, str]:
@@ -62,6 +78,7 @@ def test_golden(
     names = [o.name for o in declarations.operators if o.family == sample.stem]
     names += [alias for o in declarations.operators if o.name in names for alias in o.aliases]
     found = family_files(generated, sample.stem, names)
+    found |= shared_units(declarations, sample.stem)
     folder = GOLDEN / sample.stem.removeprefix("sample_")
     golden = {str(p.relative_to(folder)): p for p in sorted(folder.rglob("*")) if p.is_file()}
     if request.config.getoption("--update-golden"):
