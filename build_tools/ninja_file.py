@@ -29,6 +29,8 @@ FUZZING = (
 # What the address sanitizer finds too, at half the time of the compiler; and of loops, how elements
 # are aligned, which the processors that run them do not mind.
 UNDEFINED_ALONE = "-fno-sanitize=null,object-size"
+# Each read and write asks in a call, rather than in place: an eighth of the compiler's time.
+OUTLINED = "--param asan-instrumentation-with-call-threshold=0"
 UNALIGNED = "-fno-sanitize=alignment"
 # Wheels hold to what older systems' libraries have, and carry no names that only debuggers read.
 OLDER_SYSTEMS = "-Wl,--no-as-needed -l:libpthread.so.0 -l:libdl.so.2"
@@ -98,7 +100,7 @@ def write_ninja(
         flags = flags_of(machine)
         sets = {name: flags[name] for name in ("baseline", fuzzing)}
     without = without_flags(sets, machine)
-    fuzzed = f"{UNDEFINED_ALONE} {FUZZING}" if fuzzing else ""
+    fuzzed = f"{UNDEFINED_ALONE} {OUTLINED} {FUZZING}" if fuzzing else ""
     further = " ".join(filter(None, [sanitizer, fuzzed, without]))
     optimized = plain_level(sanitize, bool(fuzzing))
     writer.variable("builddir", str(shared))
@@ -194,7 +196,7 @@ def loops_level(sanitize: str | None, fuzzing: bool) -> str:
     """How loops over elements are optimized, and what of them is not looked at."""
     if not sanitize:
         return LOOPS
-    return f"-O1 {UNALIGNED}" if fuzzing else "-O1"
+    return f"-Og {UNALIGNED}" if fuzzing else "-O1"
 
 
 def given_headers(native: Path) -> dict[Path, dict[str, Path]]:

@@ -163,7 +163,8 @@ class Compiling:
         """The compiled header, in a folder of its own that stands for the header's room: flags
         must be those of the unit.
         """
-        kind = "calls" if room in _CALLING else "plain"
+        is_apart = room in _CALLING and self.calls != self.optimized
+        kind = "calls" if is_apart else "plain"
         if name:
             kind = f"{'formulas' if room else 'loops'}-{name}"
         if (header, kind) not in self._ahead:
