@@ -52,6 +52,9 @@ inline void report(const char* file, int line, const char* text) {
     if (!(__VA_ARGS__)) ::flambeau::testing::report(__FILE__, __LINE__, #__VA_ARGS__); \
   } while (false)
 
+/// Of plain loops that results are compared with: sanitizers look at what is tested.
+#define REFERENCE [[gnu::no_sanitize_address, gnu::no_sanitize_undefined]]
+
 /// |value - expected| <= tolerance, equal infinities and NaN with NaN included.
 #define CHECK_CLOSE(value, expected, tolerance)                                       \
   do {                                                                                \

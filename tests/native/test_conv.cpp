@@ -55,30 +55,17 @@ bool close(const Tensor& seen, const std::vector<double>& expected) {
   return worst <= (sizeof(T) == 8 ? 1e-14 : 2e-6) * 8 * size;
 }
 
-/// `center`: given to the middle of the images and of the gradient, unless it is 0.
+/// The result, and the gradients of the images and of the filters.
 template <class T>
-void run(const Case& t, double center = 0) {
-  const int64_t oh = (t.h + 2 * t.pad_y - t.dilation_y * (t.r - 1) - 1) / t.stride_y + 1;
-  const int64_t ow = (t.w + 2 * t.pad_x - t.dilation_x * (t.s - 1) - 1) / t.stride_x + 1;
+REFERENCE void loops(const Case& t, int64_t oh, int64_t ow, const T* x, const T* w, const T* b,
+                     const T* g, double* y, double* dx, double* dw) {
   const int64_t cg = t.c / t.groups, kg = t.k / t.groups;
-  const Tensor x = random_tensor<T>({t.n, t.c, t.h, t.w}),
-               w = random_tensor<T>({t.k, cg, t.r, t.s});
-  const Tensor b = random_tensor<T>({t.k}), g = random_tensor<T>({t.n, t.k, oh, ow});
-  if (center != 0) {
-    x.data<T>()[t.h / 2 * t.w + t.w / 2] = static_cast<T>(center);
-    g.data<T>()[oh / 2 * ow + ow / 2] = static_cast<T>(center);
-  }
-  std::vector<double> y(static_cast<size_t>(g.numel())), dx(static_cast<size_t>(x.numel())),
-      dw(static_cast<size_t>(w.numel()));
-  // Looked up once: every access is checked in builds for fuzzing.
-  const T *const xs = x.data<T>(), *const ws = w.data<T>(), *const gs = g.data<T>();
-  double *const dxs = dx.data(), *const dws = dw.data();
   for (int64_t n = 0; n < t.n; ++n)
     for (int64_t k = 0; k < t.k; ++k)
       for (int64_t i = 0; i < oh; ++i)
         for (int64_t j = 0; j < ow; ++j) {
           const int64_t out = ((n * t.k + k) * oh + i) * ow + j;
-          double sum = b.data<T>()[k];
+          double sum = b[k];
           for (int64_t c = 0; c < cg; ++c)
             for (int64_t r = 0; r < t.r; ++r)
               for (int64_t s = 0; s < t.s; ++s) {
@@ -87,13 +74,31 @@ void run(const Case& t, double center = 0) {
                 if (yy < 0 || yy >= t.h || xx < 0 || xx >= t.w) continue;
                 const int64_t in = ((n * t.c + k / kg * cg + c) * t.h + yy) * t.w + xx;
                 const int64_t tap = ((k * cg + c) * t.r + r) * t.s + s;
-                const double there = xs[in], factor = ws[tap], change = gs[out];
+                const double there = x[in], factor = w[tap], change = g[out];
                 sum += there * factor;
-                dxs[in] += change * factor;
-                dws[tap] += change * there;
+                dx[in] += change * factor;
+                dw[tap] += change * there;
               }
-          y[static_cast<size_t>(out)] = sum;
+          y[out] = sum;
         }
+}
+
+/// `center`: given to the middle of the images and of the gradient, unless it is 0.
+template <class T>
+void run(const Case& t, double center = 0) {
+  const int64_t oh = (t.h + 2 * t.pad_y - t.dilation_y * (t.r - 1) - 1) / t.stride_y + 1;
+  const int64_t ow = (t.w + 2 * t.pad_x - t.dilation_x * (t.s - 1) - 1) / t.stride_x + 1;
+  const Tensor x = random_tensor<T>({t.n, t.c, t.h, t.w}),
+               w = random_tensor<T>({t.k, t.c / t.groups, t.r, t.s});
+  const Tensor b = random_tensor<T>({t.k}), g = random_tensor<T>({t.n, t.k, oh, ow});
+  if (center != 0) {
+    x.data<T>()[t.h / 2 * t.w + t.w / 2] = static_cast<T>(center);
+    g.data<T>()[oh / 2 * ow + ow / 2] = static_cast<T>(center);
+  }
+  std::vector<double> y(static_cast<size_t>(g.numel())), dx(static_cast<size_t>(x.numel())),
+      dw(static_cast<size_t>(w.numel()));
+  loops(t, oh, ow, x.data<T>(), w.data<T>(), b.data<T>(), g.data<T>(), y.data(), dx.data(),
+        dw.data());
   using Pair = std::array<int64_t, 2>;
   const Ints<2> stride(Pair{t.stride_y, t.stride_x}), padding(Pair{t.pad_y, t.pad_x});
   const Ints<2> dilation(Pair{t.dilation_y, t.dilation_x});

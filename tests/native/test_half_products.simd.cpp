@@ -3,6 +3,7 @@
 
 #include <cmath>
 #include <random>
+#include <utility>
 
 #include "check.h"
 #include "core/backends/half_products.h"
@@ -32,6 +33,26 @@ struct Factors {
   bool has_bias;
 };
 
+/// The elements, row by row.
+template <class T>
+std::vector<double> values_of(const MatrixView<T>& view, int64_t rows, int64_t columns) {
+  std::vector<double> values;
+  for (int64_t i = 0; i < rows; ++i)
+    for (int64_t j = 0; j < columns; ++j)
+      values.push_back(static_cast<double>(static_cast<float>(*view.at(i, j).data)));
+  return values;
+}
+
+/// The sum of products of two rows of k, and that of their sizes.
+REFERENCE inline std::pair<double, double> product(const double* a, const double* b, int64_t k) {
+  double sum = 0, size = 0;
+  for (int64_t p = 0; p < k; ++p) {
+    sum += a[p] * b[p];
+    size += std::abs(a[p] * b[p]);
+  }
+  return {sum, size};
+}
+
 /// run(call) computes what the call asks for.
 template <class T, class Run>
 void compare(const Factors& given, const Run& run) {
@@ -46,15 +67,11 @@ void compare(const Factors& given, const Run& run) {
   run(Product<T>{m, n, k, left, right, c.data(), n + 3, alpha, beta,
                  has_bias ? bias.data() : nullptr});
   const double step = std::is_same_v<T, bfloat16> ? 1.0 / 256 : 1.0 / 2048;
+  const std::vector<double> rows = values_of(left, m, k);
+  const std::vector<double> columns = values_of(right.transposed(), n, k);
   for (int64_t i = 0; i < m; ++i) {
     for (int64_t j = 0; j < n; ++j) {
-      double sum = 0, size = 0;
-      for (int64_t p = 0; p < k; ++p) {
-        const double product = static_cast<double>(static_cast<float>(*left.at(i, p).data)) *
-                               static_cast<double>(static_cast<float>(*right.at(p, j).data));
-        sum += product;
-        size += std::abs(product);
-      }
+      const auto [sum, size] = product(rows.data() + i * k, columns.data() + j * k, k);
       double expected = alpha * sum;
       if (beta != 0) expected += beta * static_cast<float>(before[i * (n + 3) + j]);
       if (has_bias) expected += static_cast<float>(bias[j]);

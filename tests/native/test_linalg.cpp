@@ -2,6 +2,8 @@
 
 #include <cmath>
 #include <random>
+#include <utility>
+#include <vector>
 
 #include "check.h"
 #include "cpu/linalg/gemm.h"
@@ -73,17 +75,32 @@ double tolerance(DType dtype) {
   }
 }
 
+/// The elements, row by row.
+std::vector<double> values_of(const Tensor& tensor) {
+  const Tensor wide = empty(tensor.sizes(), DType::float64);
+  copy_data(wide, tensor);
+  return {wide.data<double>(), wide.data<double>() + wide.numel()};
+}
+
+/// The sum of products of row i of a with column j of b, and that of their sizes.
+REFERENCE std::pair<double, double> product(const double* a, const double* b, int64_t k, int64_t n,
+                                            int64_t i, int64_t j) {
+  double sum = 0, size = 1;
+  for (int64_t p = 0; p < k; ++p) {
+    sum += a[i * k + p] * b[p * n + j];
+    size += std::abs(a[i * k + p] * b[p * n + j]);
+  }
+  return {sum, size};
+}
+
 void compare_mm(const Tensor& a, const Tensor& b) {
   const int64_t m = a.sizes()[0], k = a.sizes()[1], n = b.sizes()[1];
   const Tensor c = empty(Shape{m, n}, a.dtype());
   cpu::mm(c, a, b);
+  const std::vector<double> left = values_of(a), right = values_of(b);
   for (int64_t i = 0; i < m; i += std::max<int64_t>(1, m / 9))
     for (int64_t j = 0; j < n; j += std::max<int64_t>(1, n / 9)) {
-      double sum = 0, size = 1;
-      for (int64_t p = 0; p < k; ++p) {
-        sum += at(a, i, p) * at(b, p, j);
-        size += std::abs(at(a, i, p) * at(b, p, j));
-      }
+      auto [sum, size] = product(left.data(), right.data(), k, n, i, j);
       // Small integers wrap around, as their sums do in NumPy.
       if (a.dtype() == DType::int8) sum = static_cast<int8_t>(static_cast<int64_t>(sum));
       if (a.dtype() == DType::uint8) sum = static_cast<uint8_t>(static_cast<int64_t>(sum));
@@ -168,12 +185,13 @@ TEST(linear_and_addmm) {
       const Tensor y = empty(Shape{batch, 37}, dtype), z = empty(Shape{batch, 37}, dtype);
       cpu::linear(y, x, w, b);
       cpu::addmm(z, b, x, transposed(w), 1, 1);
+      const std::vector<double> left = values_of(x), right = values_of(transposed(w));
       for (int64_t i = 0; i < batch; ++i)
         for (int64_t j = 0; j < 37; ++j) {
           double sum = b.dtype() == DType::float64
                            ? b.data<double>()[j]
                            : item(make_view(b, Shape{}, Shape{}, j)).to<double>();
-          for (int64_t p = 0; p < 50; ++p) sum += at(x, i, p) * at(w, j, p);
+          sum += product(left.data(), right.data(), 50, 37, i, j).first;
           CHECK(std::abs(at(y, i, j) - sum) <= 30 * tolerance(dtype));
           CHECK(std::abs(at(z, i, j) - sum) <= 30 * tolerance(dtype));
         }
