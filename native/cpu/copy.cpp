@@ -7,6 +7,7 @@
 #include "cpu/fill_rows.h"
 #include "cpu/short_rows.h"
 #include "cpu/transpose.h"
+#include "cpu/turn_words.h"
 #include "cpu/turned_groups.h"
 #include "cpu/walk.h"
 
@@ -72,8 +73,8 @@ constexpr int64_t kTileSize = sizeof(Word) >= 8 ? 32 : 64;
 template <class Word>
 void copy_tile(char* to, int64_t to_stride, const char* from, int64_t from_stride, int64_t rows,
                int64_t columns, ConvertFunction* convert) {
-  constexpr int64_t block = kBlock<Word>, kTile = kTileSize<Word>;
-  alignas(64) Word square[kTile][kTile], strip[block][kTile];
+  constexpr int64_t kTile = kTileSize<Word>;
+  alignas(64) Word square[kTile][kTile];
   for (int64_t c = 0; c < columns; ++c) {
     const char* column = from + c * from_stride;
     if (rows == kTile) {
@@ -82,23 +83,15 @@ void copy_tile(char* to, int64_t to_stride, const char* from, int64_t from_strid
       std::memcpy(square[c], column, static_cast<size_t>(rows) * sizeof(Word));
     }
   }
-  for (int64_t r = 0; r < rows; r += block) {
-    const bool whole = r + block <= rows && columns % block == 0 && !convert;
-    Word* target = whole ? reinterpret_cast<Word*>(to + r * to_stride) : strip[0];
-    const int64_t stride = whole ? to_stride / static_cast<int64_t>(sizeof(Word)) : kTile;
-    for (int64_t c = 0; c < columns; c += block)
-      transpose_block(target + c, stride, &square[c][r], kTile);
-    if (whole) continue;
-    for (int64_t i = 0; i < std::min(block, rows - r); ++i) {
-      char* row = to + (r + i) * to_stride;
-      const char* source = reinterpret_cast<const char*>(strip[i]);
-      if (convert) {
-        convert(row, source, columns);
-      } else {
-        std::memcpy(row, source, static_cast<size_t>(columns) * sizeof(Word));
-      }
-    }
+  const auto turn = FLAMBEAU_PICK(turn_words<Word>);
+  if (!convert) {
+    return turn(reinterpret_cast<Word*>(to), to_stride / static_cast<int64_t>(sizeof(Word)),
+                square[0], kTile, rows, columns);
   }
+  alignas(64) Word turned[kTile][kTile];
+  turn(turned[0], kTile, square[0], kTile, rows, columns);
+  for (int64_t r = 0; r < rows; ++r)
+    convert(to + r * to_stride, reinterpret_cast<const char*>(turned[r]), columns);
 }
 
 /// The same of few elements, from registers.
@@ -174,7 +167,7 @@ constexpr int64_t kShortRow = 8, kShortRowBytes = 512, kFilledRowBytes = kCopyGr
 
 template <class Word>
 void copy_short_rows(char* to, const char* from, const Walk& walk) {
-  const Walk rows = walk.outer();
+  const Walk rows = walk.outer().with_longer_runs();
   const int64_t length = walk.extent[0];
   const int64_t to_step = walk.to[0], from_step = walk.from[0];
   const bool is_dense = to_step == sizeof(Word) && from_step == sizeof(Word);

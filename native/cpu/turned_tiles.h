@@ -9,42 +9,81 @@
 
 namespace flambeau::cpu::FLAMBEAU_ISA::detail {
 
-/// Rows and columns of the squares that registers turn: numbers in vectors, other bits in words.
+/// Squares that registers turn: to[r * to_step + c] = from[c * from_step + r]. Of numbers, in
+/// vectors.
 template <class T>
-constexpr int64_t square_side() {
-  if constexpr (std::is_floating_point_v<T>)
-    return kLanes<T>;
-  else
-    return kBlock<T>;
-}
+struct VectorSquare {
+  static constexpr int64_t kSide = kLanes<T>;
 
-/// to[r * to_step + c] = from[c * from_step + r] for a square.
-template <class T>
-FLAMBEAU_INLINE void turn_square(T* to, int64_t to_step, const T* from, int64_t from_step) {
-  if constexpr (std::is_floating_point_v<T>) {
-    Vector<T> square[kLanes<T>];
+  static FLAMBEAU_INLINE void turn(T* to, int64_t to_step, const T* from, int64_t from_step) {
+    Vector<T> square[kSide];
 #pragma GCC unroll 16
-    for (int64_t i = 0; i < kLanes<T>; ++i) square[i] = load(from + i * from_step);
+    for (int64_t i = 0; i < kSide; ++i) square[i] = load(from + i * from_step);
     transpose_square<T>(square);
 #pragma GCC unroll 16
-    for (int64_t i = 0; i < kLanes<T>; ++i) store(to + i * to_step, square[i]);
+    for (int64_t i = 0; i < kSide; ++i) store(to + i * to_step, square[i]);
+  }
+};
+/// Of other bits, in rows of so many bytes.
+template <class Word, int64_t bytes = 16>
+struct WordSquare {
+  static constexpr int64_t kSide = kBlock<Word, bytes>;
+
+  static FLAMBEAU_INLINE void turn(Word* to, int64_t to_step, const Word* from, int64_t from_step) {
+    transpose_block<Word, bytes>(to, to_step, from, from_step);
+  }
+};
+template <class T>
+using SquareOf = std::conditional_t<std::is_floating_point_v<T>, VectorSquare<T>, WordSquare<T>>;
+
+/// What stands for T where bits are moved.
+template <class T>
+using WordOf = std::conditional_t<std::is_same_v<T, float>, uint32_t,
+                                  std::conditional_t<std::is_same_v<T, double>, uint64_t, T>>;
+
+/// Which side of a tile is the far one, whose lines of cache are each finished before the next.
+enum class Far : uint8_t { source, destination };
+
+/// Calls body(r, c) for the corners of squares that cover whole_rows x whole_columns, without those
+/// that lie in rows and columns that are done.
+template <Far far, class Body>
+FLAMBEAU_INLINE void over_squares(int64_t side, int64_t done_rows, int64_t done_columns,
+                                  int64_t whole_rows, int64_t whole_columns, const Body& body) {
+  if constexpr (far == Far::destination) {
+    for (int64_t r = 0; r < whole_rows; r += side)
+      for (int64_t c = r < done_rows ? done_columns : 0; c < whole_columns; c += side) body(r, c);
   } else {
-    transpose_block(to, to_step, from, from_step);
+    for (int64_t c = 0; c < whole_columns; c += side)
+      for (int64_t r = c < done_columns ? done_rows : 0; r < whole_rows; r += side) body(r, c);
   }
 }
 
 /// to[r * to_step + c] = from[c * from_step + r]
-template <class T>
-[[gnu::noinline]] void turn(T* to, int64_t to_step, const T* from, int64_t from_step, int64_t rows,
-                            int64_t columns) {
-  constexpr int64_t side = square_side<T>();
+template <class Square, Far far, class T>
+[[gnu::noinline, gnu::flatten]] void turn_by(T* to, int64_t to_step, const T* from,
+                                             int64_t from_step, int64_t rows, int64_t columns) {
+  constexpr int64_t side = Square::kSide;
   const int64_t whole_rows = rows / side * side, whole_columns = columns / side * side;
-  for (int64_t c = 0; c < whole_columns; c += side)
-    for (int64_t r = 0; r < whole_rows; r += side)
-      turn_square(to + r * to_step + c, to_step, from + c * from_step + r, from_step);
-  for (int64_t c = 0; c < columns; ++c)
-    for (int64_t r = c < whole_columns ? whole_rows : 0; r < rows; ++r)
-      to[r * to_step + c] = from[c * from_step + r];
+  over_squares<far>(side, 0, 0, whole_rows, whole_columns, [=](int64_t r, int64_t c) {
+    Square::turn(to + r * to_step + c, to_step, from + c * from_step + r, from_step);
+  });
+  // What is left, by smaller squares, then one by one.
+  using Word = WordOf<T>;
+  constexpr int64_t block = kBlock<Word>;
+  const int64_t last_rows = rows / block * block, last_columns = columns / block * block;
+  if constexpr (block < side)
+    over_squares<far>(
+        block, whole_rows, whole_columns, last_rows, last_columns, [=](int64_t r, int64_t c) {
+          transpose_block(reinterpret_cast<Word*>(to + r * to_step + c), to_step,
+                          reinterpret_cast<const Word*>(from + c * from_step + r), from_step);
+        });
+  over_squares<far>(1, last_rows, last_columns, rows, columns,
+                    [=](int64_t r, int64_t c) { to[r * to_step + c] = from[c * from_step + r]; });
+}
+
+template <class T>
+void turn(T* to, int64_t to_step, const T* from, int64_t from_step, int64_t rows, int64_t columns) {
+  turn_by<SquareOf<T>, Far::source>(to, to_step, from, from_step, rows, columns);
 }
 
 /// to[r * columns + c] from the element c * strides[0] + r * strides[1], in bytes.

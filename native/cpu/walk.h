@@ -75,6 +75,20 @@ struct Walk {
     return walk;
   }
 
+  /// The same in another order: a short innermost dim changes places with a longer one about it, as
+  /// far as what both cover stays in a cache.
+  Walk with_longer_runs() const {
+    constexpr int64_t kShort = 8;
+    Walk walk = *this;
+    if (rank > 1 && extent[0] < kShort && extent[1] > extent[0] &&
+        extent[1] * std::abs(to[1]) <= kCopyGrain && extent[1] * std::abs(from[1]) <= kCopyGrain) {
+      std::swap(walk.extent[0], walk.extent[1]);
+      std::swap(walk.to[0], walk.to[1]);
+      std::swap(walk.from[0], walk.from[1]);
+    }
+    return walk;
+  }
+
   /// Calls body(to_offset, from_offset, count) for innermost runs that cover elements [begin, end).
   template <class Body>
   void for_runs(int64_t begin, int64_t end, const Body& body) const {

@@ -5,6 +5,7 @@
 #include "cpu/blocks.h"
 #include "cpu/channels_last.h"
 #include "cpu/short_rows.h"
+#include "cpu/transpose.h"
 #include "cpu/walk.h"
 #include "kernels/shape.h"
 
@@ -15,7 +16,7 @@ constexpr int64_t kShort = 256;  // bytes of a block that is not worth a call
 
 /// Calls body(size) with sizes that a copy needs no call for as constants.
 template <class Body>
-void with_size(int64_t bytes, const Body& body) {
+void with_constant_size(int64_t bytes, const Body& body) {
   switch (bytes) {
     case 1:
       return body(std::integral_constant<size_t, 1>());
@@ -36,7 +37,7 @@ void with_size(int64_t bytes, const Body& body) {
 void copy_short_blocks(char* destination, const char* source, int64_t outer, int64_t bytes,
                        int64_t pitch) {
   parallel_for(0, outer, std::max<int64_t>(1, kCopyGrain / bytes), [&](int64_t begin, int64_t end) {
-    with_size(bytes, [&](auto size) {
+    with_constant_size(bytes, [&](auto size) {
       for (int64_t i = begin; i < end; ++i) {
         if constexpr (std::is_same_v<decltype(size), size_t>) {
           copy_row(destination + i * pitch, source + i * bytes, bytes);
@@ -62,10 +63,42 @@ void copy_blocks(char* destination, const char* source, int64_t outer, int64_t b
   });
 }
 
+/// An element of each of two in turns, in one pass, as each line of the result has some of both.
+template <class Word>
+void interleave(Word* result, const Word* first, const Word* second, int64_t count) {
+  const int64_t grain = kCopyGrain / (2 * static_cast<int64_t>(sizeof(Word)));
+  parallel_for(0, count, grain, [=](int64_t begin, int64_t end) {
+    constexpr int64_t block = kBlock<Word>;
+    int64_t i = begin;
+    for (; i + block <= end; i += block) interleave_block(result + 2 * i, first + i, second + i);
+    for (; i < end; ++i) {
+      result[2 * i] = first[i];
+      result[2 * i + 1] = second[i];
+    }
+  });
+}
+
+/// Whether `tensors` are two of dense elements that lie in turns in `result`.
+bool are_pairs(const Tensor& result, TensorList tensors, const DimBlocks& blocks) {
+  const auto is_dense = [&](const Tensor& tensor) {
+    return tensor.is_contiguous() && tensor.dtype() == result.dtype();
+  };
+  return blocks.inner == 1 && blocks.size == 2 && tensors.size() == 2 && is_dense(tensors[0]) &&
+         is_dense(tensors[1]) && tensors[0].numel() == tensors[1].numel();
+}
+
 /// Joins tensors whose parts of `dim` have the given sizes; `result` is dense.
 void join(const Tensor& result, TensorList tensors, Dim dim, bool stacked) {
   const DimBlocks blocks(result.sizes(), dim);
   const int64_t itemsize = static_cast<int64_t>(result.itemsize());
+  if (are_pairs(result, tensors, blocks)) {
+    return with_size(itemsize, [&](auto word) {
+      using Word = decltype(word);
+      interleave(static_cast<Word*>(result.raw_data()),
+                 static_cast<const Word*>(tensors[0].raw_data()),
+                 static_cast<const Word*>(tensors[1].raw_data()), blocks.outer);
+    });
+  }
   const int64_t pitch = blocks.size * blocks.inner * itemsize;
   int64_t position = 0;
   for (const Tensor& tensor : tensors) {
