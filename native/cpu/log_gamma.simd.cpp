@@ -2,10 +2,10 @@
 
 #include "core/math/special.h"
 
-#ifdef FLAMBEAU_LOG_GAMMA
+#ifdef FLAMBEAU_LANES_OF
 #include <immintrin.h>
 
-/// log |gamma(x)| of doubles: the vector forms that cpu/vector_functions.h promises.
+/// log |gamma(x)|: the vector forms that cpu/vector_functions.h promises.
 namespace flambeau::cpu::FLAMBEAU_ISA {
 namespace {
 
@@ -54,7 +54,7 @@ FLAMBEAU_INLINE double of_any(double given, double& is_rest) {
 }
 
 template <class Lanes>
-FLAMBEAU_INLINE Lanes of_lanes(Lanes given) {
+FLAMBEAU_INLINE Lanes of_doubles(Lanes given) {
   constexpr int count = sizeof(Lanes) / sizeof(double);
   alignas(64) double x[count], result[count];
   memcpy(x, &given, sizeof x);
@@ -70,7 +70,27 @@ FLAMBEAU_INLINE Lanes of_lanes(Lanes given) {
 #pragma omp simd
     for (int i = 0; i < count; ++i) result[i] = of_any(x[i], is_rest[i]);
     for (int i = 0; i < count; ++i)
-      if (is_rest[i] != 0) result[i] = FLAMBEAU_LOG_GAMMA(x[i]);
+      if (is_rest[i] != 0) result[i] = FLAMBEAU_LANES_OF(log_gamma, double)(x[i]);
+  }
+  memcpy(&given, result, sizeof x);
+  return given;
+}
+
+/// Of floats: most often none is reflected.
+template <class Lanes>
+FLAMBEAU_INLINE Lanes of_singles(Lanes given) {
+  constexpr int count = sizeof(Lanes) / sizeof(float);
+  alignas(64) float x[count], result[count];
+  memcpy(x, &given, sizeof x);
+  float reflected = 0;
+#pragma omp simd reduction(+ : reflected)
+  for (int i = 0; i < count; ++i) reflected += x[i] >= 0.5f ? 0.0f : 1.0f;
+  if (reflected == 0) {
+#pragma omp simd
+    for (int i = 0; i < count; ++i) result[i] = math::detail::log_gamma_of<false>(x[i]);
+  } else {
+#pragma omp simd
+    for (int i = 0; i < count; ++i) result[i] = math::detail::log_gamma_of<true>(x[i]);
   }
   memcpy(&given, result, sizeof x);
   return given;
@@ -79,22 +99,28 @@ FLAMBEAU_INLINE Lanes of_lanes(Lanes given) {
 }  // namespace
 
 // Packages of operators call these too.
-extern "C" FLAMBEAU_API double FLAMBEAU_LOG_GAMMA(double x) noexcept {
+extern "C" FLAMBEAU_API double FLAMBEAU_LANES_OF(log_gamma, double)(double x) noexcept {
   int sign;
   return ::lgamma_r(x, &sign);
+}
+extern "C" FLAMBEAU_API float FLAMBEAU_LANES_OF(log_gamma, float)(float x) noexcept {
+  return math::detail::log_gamma_of<true>(x);
 }
 
 // As vectors of each width are named in the ABI of vector functions.
 #define FLAMBEAU_TEXT_OF(name) #name
 #define FLAMBEAU_TEXT(name) FLAMBEAU_TEXT_OF(name)
-#define FLAMBEAU_LANES(Lanes, name, prefix)                     \
+#define FLAMBEAU_LANES(T, Lanes, name, prefix, of)              \
   extern "C" FLAMBEAU_API Lanes name(Lanes x) noexcept __asm__( \
-      prefix FLAMBEAU_TEXT(FLAMBEAU_LOG_GAMMA));                \
-  extern "C" FLAMBEAU_API Lanes name(Lanes x) noexcept { return of_lanes(x); }
-FLAMBEAU_LANES(__m128d, log_gamma_of_2, "_ZGVbN2v_")
-FLAMBEAU_LANES(__m256d, log_gamma_of_4, "_ZGVdN4v_")
+      prefix FLAMBEAU_TEXT(FLAMBEAU_LANES_OF(log_gamma, T)));   \
+  extern "C" FLAMBEAU_API Lanes name(Lanes x) noexcept { return of(x); }
+FLAMBEAU_LANES(double, __m128d, log_gamma_of_2, "_ZGVbN2v_", of_doubles)
+FLAMBEAU_LANES(double, __m256d, log_gamma_of_4, "_ZGVdN4v_", of_doubles)
+FLAMBEAU_LANES(float, __m128, log_gamma_of_4_floats, "_ZGVbN4v_", of_singles)
+FLAMBEAU_LANES(float, __m256, log_gamma_of_8_floats, "_ZGVdN8v_", of_singles)
 #if defined(__AVX512F__)
-FLAMBEAU_LANES(__m512d, log_gamma_of_8, "_ZGVeN8v_")
+FLAMBEAU_LANES(double, __m512d, log_gamma_of_8, "_ZGVeN8v_", of_doubles)
+FLAMBEAU_LANES(float, __m512, log_gamma_of_16_floats, "_ZGVeN16v_", of_singles)
 #endif
 
 }  // namespace flambeau::cpu::FLAMBEAU_ISA

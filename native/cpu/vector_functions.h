@@ -41,13 +41,13 @@ FLAMBEAU_VECTOR_2(atan2)
 FLAMBEAU_VECTOR_2(pow)
 FLAMBEAU_VECTOR_2(hypot)
 #if defined(__AVX2__)
-// lgamma of an instruction set: log_gamma.simd.cpp.
 #define FLAMBEAU_JOINED_OF(a, b) a##b
 #define FLAMBEAU_JOINED(a, b) FLAMBEAU_JOINED_OF(a, b)
-#define FLAMBEAU_LOG_GAMMA FLAMBEAU_JOINED(flambeau_log_gamma_, FLAMBEAU_ISA)
-// Functions whose lanes choose a branch: cpu/functions of what is generated.
+// Functions whose lanes choose a branch: cpu/functions of what is generated, and
+// log_gamma.simd.cpp.
 #define FLAMBEAU_LANES_OF(name, T) FLAMBEAU_JOINED(flambeau_##name##_##T##_, FLAMBEAU_ISA)
-FLAMBEAU_VECTOR double FLAMBEAU_LOG_GAMMA(double) noexcept;
+FLAMBEAU_VECTOR double FLAMBEAU_LANES_OF(log_gamma, double)(double) noexcept;
+FLAMBEAU_VECTOR float FLAMBEAU_LANES_OF(log_gamma, float)(float) noexcept;
 #endif
 }
 #undef FLAMBEAU_VECTOR_1

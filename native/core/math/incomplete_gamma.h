@@ -70,20 +70,27 @@ FLAMBEAU_LONG double gamma_prefix(double a, double x) {
   return power * power * scale * (1 + off);
 }
 
-/// The same for a < 30 to nine digits: gamma(a + 1) is what the functional equation leads to.
-FLAMBEAU_LONG double short_gamma_prefix(double a, double x) {
-  double product = 1, rest = a;
+struct Fraction {
+  double above, below;
+};
+
+/// The same for a < 30 to nine digits, times a fraction, in one division. gamma(a + 1) is what the
+/// functional equation leads to; 1 / gamma(1 + rest) agrees in 11 Chebyshev points, computed with
+/// mpmath.
+FLAMBEAU_LONG double short_gamma_prefix(double a, double x, Fraction times) {
+  constexpr double kInverse[] = {
+      0.9999999999929097,    0.5772156666183194,    -0.6558781403793379,   -0.04200155536954183,
+      0.1665299065583419,    -0.042156656372767116, -0.009743353146629921, 0.007450726464190625,
+      -0.001452174434709462, 8.769388427597056e-06, 2.6810686899263607e-05};
+  double product = times.below, rest = a;
   for (; rest > 1; --rest) product *= rest;
-  return exp(a * log(x) - x - log_gamma_1p(rest)) / product;
+  return ::exp(a * ::log(x) - x) * horner(kInverse, rest) * times.above / product;
 }
 
 /// How exact a result is to be.
 struct Digits {
   bool few;
   FLAMBEAU_SHORT double rest() const { return few ? 1e-10 : 1e-17; }  // what a sum may lack
-  FLAMBEAU_SHORT double prefix(double a, double x) const {
-    return few && a < 30 ? short_gamma_prefix(a, x) : gamma_prefix(a, x);
-  }
 };
 
 /// 1 + x / (a + 1) + x^2 / ((a + 1) (a + 2)) + ...: the terms, and what each step loses of them.
@@ -104,15 +111,31 @@ FLAMBEAU_LONG double exact_gamma_series(double a, double x) {
   return sum + sum_lost;
 }
 
+/// The same series to nine digits, for a < 30 and x below a + 1. In steps of several terms, so that
+/// processors foresee more often how many there are.
+FLAMBEAU_LONG Fraction short_gamma_series(double a, double x) {
+  double above = 1, below = 1, power = 1, k = a;
+  while (power > 1e-10 * above) {
+    for (int i = 0; i < 6; ++i) {
+      ++k;
+      power *= x;
+      below *= k;
+      above = above * k + power;
+    }
+  }
+  return {above, below};
+}
+
 /// P for x not far above a: its power series. `to_subtract` from 1, its last digits do not count.
 FLAMBEAU_LONG double lower_gamma_series(double a, double x, Digits digits, bool to_subtract) {
-  if (!digits.few && !to_subtract) return digits.prefix(a, x) * exact_gamma_series(a, x);
+  if (digits.few && a < 30) return short_gamma_prefix(a, x, short_gamma_series(a, x));
+  if (!digits.few && !to_subtract) return gamma_prefix(a, x) * exact_gamma_series(a, x);
   double sum = 1, term = 1;
   for (double k = a + 1; term > digits.rest() * sum; ++k) {
     term *= x / k;
     sum += term;
   }
-  return digits.prefix(a, x) * sum;
+  return gamma_prefix(a, x) * sum;
 }
 
 /// Legendre's continued fraction. Of a small a, from its end, where errors fade: how long it is was
@@ -144,7 +167,7 @@ FLAMBEAU_LONG double gamma_fraction(double a, double x) {
 }
 
 /// The same to nine digits, by numerators and denominators, which needs no division per step.
-FLAMBEAU_LONG double short_gamma_fraction(double a, double x) {
+FLAMBEAU_LONG Fraction short_gamma_fraction(double a, double x) {
   double b = x - a + 1, above = 1, above_before = 0, below = b, below_before = 1;
   for (int k = 1; k < 10000; ++k) {
     const double factor = k * (a - k);
@@ -152,18 +175,20 @@ FLAMBEAU_LONG double short_gamma_fraction(double a, double x) {
     const double next_above = b * above + factor * above_before;
     const double next_below = b * below + factor * below_before;
     const double gap = next_above * below - above * next_below, whole = next_above * below;
-    if (abs(gap) <= 1e-10 * abs(whole)) return next_above / next_below;
+    if (abs(gap) <= 1e-10 * abs(whole)) return {next_above, next_below};
     const double scale = next_below > 1e100 ? 1e-100 : 1;
     above_before = above * scale, below_before = below * scale;
     above = next_above * scale, below = next_below * scale;
   }
-  return above / below;
+  return {above, below};
 }
 
 /// Q for x above a + 1.
 FLAMBEAU_LONG double upper_gamma_fraction(double a, double x, Digits digits) {
-  const double fraction = digits.few ? short_gamma_fraction(a, x) : gamma_fraction(a, x);
-  return digits.prefix(a, x) * a * fraction;
+  if (!digits.few) return gamma_prefix(a, x) * a * gamma_fraction(a, x);
+  const Fraction found = short_gamma_fraction(a, x);
+  if (a < 30) return short_gamma_prefix(a, x, {a * found.above, found.below});
+  return gamma_prefix(a, x) * a * (found.above / found.below);
 }
 
 /// Q for a and x at most 1: 1 - x^a / gamma(a + 1) (1 + a sum_k (-x)^k / (k! (a + k))).

@@ -97,6 +97,13 @@ FLAMBEAU_INLINE T log_of(T exponent, T f, const Base<T>& base) {
   return multiply_add(exponent, base.high, fraction);
 }
 
+/// Of a number of the normal range.
+template <class T>
+FLAMBEAU_INLINE T log_of_normal(T x) {
+  const LogParts<T> parts(x);
+  return log_of(parts.exponent(), parts.f(), Bases<T>::e);
+}
+
 template <class T>
 FLAMBEAU_INLINE T log_to(T x, const Base<T>& base) {
   const Raised<T> raised(x);
