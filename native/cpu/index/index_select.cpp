@@ -161,13 +161,15 @@ void select_rows(const Tensor& result, const Tensor& source, const Selection& se
       using T = decltype(element);
       T* const to = result.data<T>();
       const T* const from = source.data<T>();
-      parallel_for(0, blocks.outer * selection.count, 2 * kGrain, [&](int64_t begin, int64_t end) {
+      parallel_for(0, blocks.outer * selection.count, kGrain / 2, [&](int64_t begin, int64_t end) {
+        int64_t first = begin % selection.count;  // divisions would take longer than short rows
+        const T* block = from + begin / selection.count * blocks.size;
         while (begin < end) {
-          const int64_t first = begin % selection.count;
           const int64_t* const index = selection.index + first;
           const int64_t rows = std::min(selection.count - first, end - begin);
-          const T* const block = from + begin / selection.count * blocks.size;
           for (int64_t j = 0; j < rows; ++j) to[begin + j] = block[index[j]];
+          first = 0;
+          block += blocks.size;
           begin += rows;
         }
       });
