@@ -232,6 +232,7 @@ class Constraint:
     message: str  # with {expression} fields
     span: Span
     parts: tuple[str | Expression, ...] = ()  # the message: text and fields in turn
+    once: bool = False  # a warning that a program gets but once
 
     @property
     def only_warns(self) -> bool:

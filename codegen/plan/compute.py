@@ -162,6 +162,11 @@ def _constraint(
         for part in constraint.parts
     ]
     text = ", ".join([f'"{operator.name}(): "', *parts])
+    if constraint.once:
+        return [
+            "static OnceWarning once;",
+            f"if (once.is_due() && FLAMBEAU_UNLIKELY(!({condition}))) once.warn({text});",
+        ]
     if constraint.only_warns:
         return [f"if (FLAMBEAU_UNLIKELY(!({condition}))) warn({text});"]
     kind = ERROR_KINDS[constraint.exception]

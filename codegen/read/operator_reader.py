@@ -73,7 +73,8 @@ OPERATORS = (
 AUTOCAST_DEVICES = tuple(field.name for field in fields(Autocast))
 _KERNEL_PATH = re.compile(r"(\w+/)*\w+(\.\w+)+", re.ASCII)
 ERRORS = ("RuntimeError", "ValueError", "TypeError", "IndexError", "NotImplementedError")
-EXCEPTIONS = (*ERRORS, "UserWarning")
+WARNING = "UserWarning"
+EXCEPTIONS = (*ERRORS, WARNING)
 
 
 @dataclass(frozen=True, slots=True)
@@ -314,21 +315,25 @@ class _Reader:
 
     def _constraint(self, name: Text, node: Node) -> Constraint:
         fields = schema.mapping(node, f"the error '{name.value}'")
-        keys, required = ("require", "raise", "message"), ("require", "message")
+        keys, required = ("require", "raise", "once", "message"), ("require", "message")
         schema.check_keys(fields, "an error", keys, required, self._diagnostics)
         require, message = fields.get("require"), fields.get("message")
         if require is None or message is None:
             raise DeclarationError([])
-        raised = fields.get("raise")
+        raised, once = _exception(fields.get("raise")), fields.get("once")
+        if once is not None and raised != WARNING:
+            hint = f"add 'raise: {WARNING}'"
+            raise DeclarationError.at(once.span, "'once' is for warnings", hint)
         text = schema.text(message, "'message'")
         parts = schema.template_parts(text)
         return Constraint(
             name=schema.name(name, "an error's name").value,
             require=formulas.formula(require, "'require'"),
-            exception=_exception(raised),
+            exception=raised,
             message=text.value,
             span=name.span,
             parts=tuple(p if isinstance(p, str) else parse_expression(p) for p in parts),
+            once=once is not None and schema.boolean(once, "'once'"),
         )
 
 

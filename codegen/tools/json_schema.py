@@ -280,6 +280,7 @@ _CONSTRAINT = {
     "error": "what holds or what is wrong, in a word or two; or the use of a shared error",
     "require": "a condition on the arguments, over shapes, dtypes and numbers",
     "raise": "the exception; default: RuntimeError",
+    "once": "true: a warning that a program gets but once",
     "message": "what it says; {formula} stands for a value",
 }
 _DOC = {

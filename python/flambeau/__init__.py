@@ -73,7 +73,6 @@ from flambeau._settings import (
     set_float32_matmul_precision,
     set_flush_denormal,
     set_num_interop_threads,
-    set_warn_always,
     use_deterministic_algorithms,
 )
 from flambeau._sparse_tensor import sparse_coo_tensor, spmm

@@ -144,17 +144,6 @@ def compiled_with_cxx11_abi() -> bool:
     return True
 
 
-def set_warn_always(b: bool) -> None:
-    """Accepted: Python's warnings filters say which warnings are shown.
-
-    Args:
-        b: accepted.
-
-    Example:
-        >>> flambeau.set_warn_always(True)
-    """
-
-
 def get_num_interop_threads() -> int:
     """1: operations of a program run one after the other.
 

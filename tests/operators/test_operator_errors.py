@@ -5,6 +5,7 @@ from __future__ import annotations
 import builtins
 import re
 import warnings
+from collections.abc import Iterator
 from functools import partial
 from typing import Any
 
@@ -22,6 +23,7 @@ from operator_choice import sample_with
 from operator_mistakes import LARGEST, refused_values
 from test_operator_dtypes import in_dtype, swept
 
+import flambeau
 from flambeau.codegen.model.entries import Argument, Base, Constraint, Kind, Operator
 from flambeau.codegen.plan.argument_errors import argument_errors
 from flambeau.codegen.plan.python_signature import Form
@@ -49,6 +51,15 @@ def _refused(dtype: str, key: str, array: Any) -> Any:
     return to_tensor(in_dtype(array, dtype, key), dtype)
 
 
+@pytest.fixture
+def every_warning() -> Iterator[None]:
+    """Also those that a program gets once."""
+    flambeau.set_warn_always(True)
+    yield
+    flambeau.set_warn_always(False)
+
+
+@pytest.mark.usefixtures("every_warning")
 @pytest.mark.parametrize(
     ("operator", "constraint"), REJECTED, ids=[f"{o.full_name}-{c.name}" for o, c in REJECTED]
 )

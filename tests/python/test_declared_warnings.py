@@ -85,3 +85,23 @@ def test_threads_may_be_warned() -> None:
         "assert len(seen) == 4\n"
     )
     subprocess.run([sys.executable, "-c", code], check=True, timeout=60)
+
+
+def test_some_are_given_once() -> None:
+    """In a process of its own, as others may have been told already."""
+    code = (
+        "import warnings, flambeau as f\n"
+        "x = f.ones(2, 3)\n"
+        "def count():\n"
+        "    with warnings.catch_warnings(record=True) as seen:\n"
+        "        warnings.simplefilter('always')\n"
+        "        for _ in range(3): f.cross(x, x)\n"
+        "    return len(seen)\n"
+        "assert count() == 1\n"
+        "assert count() == 0\n"
+        "f.set_warn_always(True)\n"
+        "assert count() == 3\n"
+        "f.set_warn_always(False)\n"
+        "assert count() == 0\n"
+    )
+    subprocess.run([sys.executable, "-c", code], check=True, timeout=60)

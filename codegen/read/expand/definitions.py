@@ -28,7 +28,7 @@ from flambeau.codegen.text.tree import Node
 
 SAMPLES, ERROR = "samples", "error"  # the first keys of definitions
 SAMPLES_KEYS = (SAMPLES, "calls")
-ERROR_KEYS = (ERROR, "require", "raise", "message", "rejects")
+ERROR_KEYS = (ERROR, "require", "raise", "once", "message", "rejects")
 _COMMON = "common"
 
 

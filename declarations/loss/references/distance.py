@@ -24,3 +24,10 @@ def pdist_grad(grad: Array, x: Array, lengths: Array, p: float) -> Array:
     away = np.concatenate([x[i] - x[i + 1 :] for i in range(len(x))])
     slopes = np.sign(away) * (abs(away) / lengths[:, None]) ** (p - 1)
     return sums_of_pairs(grad[:, None] * slopes, len(x))
+
+
+def renorm_factors(self: Array, p: float, dim: int, maxnorm: float) -> Array:
+    """What shortens slices of a dim whose norm exceeds a limit."""
+    others = tuple(d for d in range(self.ndim) if d != dim)
+    length = np.sum(np.abs(self) ** p, others, keepdims=True) ** (1 / p)
+    return np.where(length > maxnorm, maxnorm / (length + 1e-7), 1)

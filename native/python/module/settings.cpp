@@ -9,6 +9,7 @@
 #include "core/backends/dispatch.h"
 #include "core/backends/instruction_set.h"
 #include "core/backends/queue.h"
+#include "core/base/warning.h"
 #include "core/memory/memory_limits.h"
 #include "core/tensor/promotion.h"
 #include "core/threads/parallel.h"
@@ -88,6 +89,10 @@ PyRef cpu_capabilities() { return instruction_sets_that(is_usable); }
 PyRef compiled_instruction_sets() { return instruction_sets_that(is_compiled); }
 
 constexpr Parameter count[] = {{"count", Kind::integer}};
+
+// Warnings --------------------------------------------------------------------------------------
+
+constexpr Parameter always[] = {{"b", Kind::boolean}};
 
 // Kernels ---------------------------------------------------------------------------------------
 
@@ -236,6 +241,21 @@ PyMethodDef functions[] = {
         "    >>> flambeau.get_num_threads()\n"
         "    1\n"
         "    >>> flambeau.set_num_threads(before)"),
+    define<"set_warn_always", set_warn_always, always>(
+        "set_warn_always(b)\n--\n\n"
+        "Sets whether warnings that a program gets once are given each time. Python's warnings\n"
+        "filters say which of those that are given are shown."
+        "\n\nExample:\n"
+        "    >>> flambeau.set_warn_always(True)\n"
+        "    >>> flambeau.is_warn_always_enabled()\n"
+        "    True\n"
+        "    >>> flambeau.set_warn_always(False)"),
+    define<"is_warn_always_enabled", warns_always>(
+        "is_warn_always_enabled()\n--\n\n"
+        "Whether warnings that a program gets once are given each time; see set_warn_always()."
+        "\n\nExample:\n"
+        "    >>> flambeau.is_warn_always_enabled()\n"
+        "    False"),
     define<"_cpu_capability", cpu_capability>(
         "_cpu_capability()\n--\n\nThe instruction set that CPU loops use."),
     define<"_cpu_capabilities", cpu_capabilities>(
