@@ -482,7 +482,8 @@ def array_text(draw: Draw, array: Any, dtype_name: str | None = None) -> str:
         return f"flambeau.tensor({_plain(numbers.tolist())}{suffix})"
     if kind == "f" and array.size and array.min() >= 0:
         shift = " + 0.5" if array.min() > 0.4 else ""
-        scale = f" * {math.ceil(array.max())}" if array.max() > 2 else ""
+        largest = array.max(initial=0, where=np.isfinite(array))
+        scale = f" * {math.ceil(largest)}" if largest > 2 else ""
         text = f"flambeau.rand({sizes}{suffix}){scale}{shift}"
         text = f"({text})" if scale or shift else text
     else:

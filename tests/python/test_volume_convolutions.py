@@ -67,6 +67,10 @@ SHAPES = (
     Shape(2, 4, 4, (5, 6, 7), (3, 3, 3), padding=(1, 1, 1), groups=4),
     Shape(1, 2, 15, (1, 1, 1), (3, 3, 3), padding=(1, 1, 1)),
     Shape(1, 4, 6, (3, 4, 5), (1, 1, 1), stride=(2, 1, 2)),
+    # Several volumes, of which one layer is left each.
+    Shape(3, 3, 24, (2, 3, 38), (2, 1, 2), padding=(0, 1, 1)),
+    Shape(4, 2, 48, (3, 4, 4), (3, 2, 1), padding=(0, 1, 0), groups=2),
+    Shape(4, 6, 8, (2, 7, 34), (2, 2, 3), padding=(0, 0, 1), groups=2),
 )
 
 

@@ -75,9 +75,10 @@ bool fills_panels(const Correlation<T>& task, int64_t width) {
          (panels * width - area) * kGapOfPanels < area;
 }
 
-/// How many rows of how many images a task takes.
+/// How many rows of how many images a task takes. `has_layers`: images lie in volumes, one of each
+/// apart.
 template <class T>
-void cut(Plan<T>& plan, int64_t halo_rows, int64_t panel_lanes) {
+void cut(Plan<T>& plan, int64_t halo_rows, int64_t panel_lanes, bool has_layers) {
   const Correlation<T>& task = plan.task;
   const PaddedPlanes& planes = task.planes;
   const int64_t row_bytes =
@@ -94,7 +95,7 @@ void cut(Plan<T>& plan, int64_t halo_rows, int64_t panel_lanes) {
   const int64_t spare = num_threads() / std::max<int64_t>(task.batch * task.groups, 1);
   if (spare > 1) plan.item_rows = std::min(plan.item_rows, share(task.rows, spare));
   plan.block_rows = fitting(plan.item_rows);
-  if ((plan.by_panels || plan.by_lanes) && plan.item_rows == task.rows && task.layers == 1 &&
+  if ((plan.by_panels || plan.by_lanes) && plan.item_rows == task.rows && !has_layers &&
       !(plan.by_panels && fills_panels<T>(task, panel_lanes))) {
     // Small images share panels, which would be half empty, or what is packed of filters.
     const int64_t bytes = (task.rows + halo_rows) * row_bytes;
@@ -156,7 +157,8 @@ Plan<T> make_plan(Correlation<T>&& given, const ConvKernels<T>& kernels) {
   Correlation<T>& task = plan.task;
   PaddedPlanes& planes = task.planes;
   plan.depth = task.weights.majors * task.weights.tap_count;
-  if (task.layers == 0) {
+  const bool has_layers = task.layers > 0;
+  if (!has_layers) {
     task.layers = 1;
     task.group_step = plan.source_size();
     task.volume_step = task.groups * task.group_step;
@@ -175,7 +177,7 @@ Plan<T> make_plan(Correlation<T>&& given, const ConvKernels<T>& kernels) {
   plan.by_panels = plan.depth > 0 && !plan.by_lanes && !plan.by_wide &&
                    (std::is_same_v<T, bfloat16> || task.weights.outputs > kernels.panel_rows);
   plan.pitch = plan.by_panels || plan.by_lanes ? task.columns : planes.pitch;
-  cut(plan, halo_rows, kernels.panel_lanes);
+  cut(plan, halo_rows, kernels.panel_lanes, has_layers);
   if (!plan.in_place) planes.height = plan.item_rows + halo_rows;
   plan.direct = std::is_same_v<T, ConvSum<T>> && plan.depth > 0 && plan.images == 1 &&
                 plan.pitch == task.columns && has_whole_rows(task);

@@ -6,6 +6,7 @@ from typing import Self
 
 import flambeau
 from flambeau import Tensor
+from flambeau._values import brief
 from flambeau.nn import functional as F
 from flambeau.nn import init
 from flambeau.nn.embedding import padding_row
@@ -68,9 +69,8 @@ class EmbeddingBag(Module):
             self.reset_parameters()
         else:
             if tuple(_weight.shape) != shape:
-                raise ValueError(
-                    f"EmbeddingBag: weight of shape {tuple(_weight.shape)}, expected {shape}"
-                )
+                seen = tuple(_weight.shape)
+                raise ValueError(f"EmbeddingBag: weight of shape {seen}, expected {brief(shape)}")
             self.weight = Parameter(_weight)
 
     def reset_parameters(self) -> None:
