@@ -69,6 +69,13 @@ def test_dim_order_is_that_of_strides() -> None:
             x.dim_order(ambiguity_check=wrong)  # type: ignore[arg-type]
 
 
+def test_resize_to_more_dims_than_there_are() -> None:
+    x = flambeau.ones(2)
+    with pytest.raises(RuntimeError, match="at most 64 dimensions, got 65"):
+        x.resize_((0,) * 65)
+    assert x.shape == (2,)
+
+
 def test_resize_without_writing() -> None:
     x = flambeau.arange(6.0).requires_grad_()
     with pytest.warns(UserWarning, match="deprecated"):

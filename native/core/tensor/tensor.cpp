@@ -178,6 +178,8 @@ size_t Tensor::axis(int64_t dim, const char* op) const {
 }
 
 void resize_data(const Tensor& tensor, IntList sizes, const char* op) {
+  check(sizes.size() <= kMaxDims, ErrorKind::runtime, op, ": a tensor has at most ", kMaxDims,
+        " dimensions, got ", sizes.size());
   const int64_t numel = checked_numel(sizes, op);
   TensorImpl& impl = *tensor.impl();
   int64_t bytes;

@@ -102,7 +102,9 @@ View diagonal(const Tensor& self, int64_t offset, int64_t dim1, int64_t dim2) {
   const int64_t size = std::max<int64_t>(std::min(rows - below, columns - right), 0);
   View result = alias(self);
   if (size > 0) result.offset += below * self.strides()[dim1] + right * self.strides()[dim2];
-  const int64_t stride = self.strides()[dim1] + self.strides()[dim2];
+  int64_t stride;
+  if (__builtin_add_overflow(self.strides()[dim1], self.strides()[dim2], &stride))
+    stride = 1;  // of no elements
   for (const int64_t dim : {std::max(dim1, dim2), std::min(dim1, dim2)}) {
     result.sizes.erase(static_cast<size_t>(dim));
     result.strides.erase(static_cast<size_t>(dim));
