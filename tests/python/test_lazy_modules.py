@@ -167,3 +167,9 @@ def test_converting_to_sync_batch_norm() -> None:
     assert inner.weight is weight
     assert inner.bias is None
     assert not inner.training
+
+
+def test_no_features_at_all() -> None:
+    """Nothing is drawn, and nothing is what memory held."""
+    for layer, given in ((nn.LazyLinear(3), flambeau.randn(2, 0)),):
+        assert layer(given).tolist() == [[0.0] * 3] * 2

@@ -76,6 +76,11 @@ def test_resize_to_more_dims_than_there_are() -> None:
     assert x.shape == (2,)
 
 
+def test_diagonals_of_more_rows_than_strides_can_span() -> None:
+    matrices = flambeau.diag_embed(flambeau.randn(0, 1), 2**62, dim2=0)
+    assert matrices.shape == (2**62 + 1, 2**62 + 1, 0) and matrices.numel() == 0
+
+
 def test_resize_without_writing() -> None:
     x = flambeau.arange(6.0).requires_grad_()
     with pytest.warns(UserWarning, match="deprecated"):

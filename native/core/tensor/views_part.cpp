@@ -101,7 +101,8 @@ View diagonal(const Tensor& self, int64_t offset, int64_t dim1, int64_t dim2) {
   const int64_t below = offset < 0 ? -offset : 0, right = offset > 0 ? offset : 0;
   const int64_t size = std::max<int64_t>(std::min(rows - below, columns - right), 0);
   View result = alias(self);
-  if (size > 0) result.offset += below * self.strides()[dim1] + right * self.strides()[dim2];
+  if (size > 0 && self.numel() > 0)
+    result.offset += below * self.strides()[dim1] + right * self.strides()[dim2];
   int64_t stride;
   if (__builtin_add_overflow(self.strides()[dim1], self.strides()[dim2], &stride))
     stride = 1;  // of no elements

@@ -46,7 +46,8 @@ Tensor sparse_unflat(const Tensor& self, IntList size) {
       // Neighbours mostly have one quotient, so that few are divided.
       int64_t quotient = 0, first = 0;
       for (int64_t i = begin; i < end; ++i) {
-        if (static_cast<uint64_t>(left[i] - first) >= static_cast<uint64_t>(extent)) {
+        if (static_cast<uint64_t>(left[i]) - static_cast<uint64_t>(first) >=
+            static_cast<uint64_t>(extent)) {
           quotient = left[i] / extent;
           first = quotient * extent;
         }

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from flambeau import Tensor
+from flambeau.nn import init
 from flambeau.nn.batchnorm import (
     BatchNorm1d,
     BatchNorm2d,
@@ -70,6 +71,10 @@ class _LazyLayer(LazyModuleMixin):
                 if isinstance(tensor, UninitializedParameter | UninitializedBuffer):
                     tensor.materialize(self._shape_of(name))
             self.reset_parameters()
+            if not getattr(self, self._feature_count):  # nothing to draw by
+                for parameter in self._parameters.values():
+                    if parameter is not None:
+                        init.zeros_(parameter)
 
 
 class LazyLinear(_LazyLayer, Linear):
