@@ -61,10 +61,12 @@ FLAMBEAU_COMPLEX sqrt(complex<T> x) {
   return {abs(other) * back, copysign(root * back, x.im)};
 }
 FLAMBEAU_COMPLEX rsqrt(complex<T> x) { return complex<T>(1) / sqrt(x); }
+/// Errors of the exponent grow with it: those of floats are computed in double.
 FLAMBEAU_COMPLEX pow(complex<T> a, complex<T> b) {
   if (b.re == 0 && b.im == 0) return complex<T>(1);
   if (a.re == 0 && a.im == 0 && b.re > 0) return complex<T>(0);
-  return exp(b * log(a));
+  const complex<double> base(a), exponent(b);
+  return complex<T>(exp(exponent * log(base)));
 }
 
 }  // namespace FLAMBEAU_MATH

@@ -52,6 +52,13 @@ def test_integers_are_exact() -> None:
     assert wrong_places(np.array([2**60]), np.array([2**60 + 1]), 1.0) is not None
 
 
+def test_a_part_is_as_exact_as_its_number() -> None:
+    expected = np.array([0.5 + 1000j, 1 + 1j])
+    assert wrong_places(expected, expected + np.array([0.0005, 0]), 1e-6) is None
+    assert wrong_places(expected, expected + np.array([0.005, 0]), 1e-6) is not None
+    assert wrong_places(expected, expected + np.array([0, 0.0005]), 1e-6) is not None
+
+
 def test_sums_that_cancel_may_differ_by_rounding() -> None:
     expected = np.array([1000.0, 2000.0, 0.001])
     assert wrong_places(expected, expected + 0.0005, 1e-6) is None
