@@ -3,7 +3,7 @@
 #include "core/math/special.h"
 
 #ifdef FLAMBEAU_LANES_OF
-#include <immintrin.h>
+#include "cpu/elementary/vectors.h"
 
 /// log |gamma(x)|: the vector forms that cpu/vector_functions.h promises.
 namespace flambeau::cpu::FLAMBEAU_ISA {
@@ -53,48 +53,42 @@ FLAMBEAU_INLINE double of_any(double given, double& is_rest) {
   return found;
 }
 
-template <class Lanes>
-FLAMBEAU_INLINE Lanes of_doubles(Lanes given) {
-  constexpr int count = sizeof(Lanes) / sizeof(double);
-  alignas(64) double x[count], result[count];
-  memcpy(x, &given, sizeof x);
-  double others = 0;
+struct DoubleLogGamma {
+  template <int count>
+  static FLAMBEAU_INLINE void of_all(const double* x, double* result) {
+    double others = 0;
 #pragma omp simd reduction(+ : others)
-  for (int i = 0; i < count; ++i) others += x[i] >= kLow && x[i] <= kHigh ? 0.0 : 1.0;
-  if (FLAMBEAU_LIKELY(others == 0)) {
+    for (int i = 0; i < count; ++i) others += x[i] >= kLow && x[i] <= kHigh ? 0.0 : 1.0;
+    if (FLAMBEAU_LIKELY(others == 0)) {
 #pragma omp simd
-    for (int i = 0; i < count; ++i)
-      result[i] = of_positive(x[i], [](double product) { return ::log(product); });
-  } else {
+      for (int i = 0; i < count; ++i)
+        result[i] = of_positive(x[i], [](double product) { return ::log(product); });
+      return;
+    }
     alignas(64) double is_rest[count];
 #pragma omp simd
     for (int i = 0; i < count; ++i) result[i] = of_any(x[i], is_rest[i]);
     for (int i = 0; i < count; ++i)
       if (is_rest[i] != 0) result[i] = FLAMBEAU_LANES_OF(log_gamma, double)(x[i]);
   }
-  memcpy(&given, result, sizeof x);
-  return given;
-}
+};
 
-/// Of floats: most often none is reflected.
-template <class Lanes>
-FLAMBEAU_INLINE Lanes of_singles(Lanes given) {
-  constexpr int count = sizeof(Lanes) / sizeof(float);
-  alignas(64) float x[count], result[count];
-  memcpy(x, &given, sizeof x);
-  float reflected = 0;
+/// Most often no number is reflected.
+struct SingleLogGamma {
+  template <int count>
+  static FLAMBEAU_INLINE void of_all(const float* x, float* result) {
+    float reflected = 0;
 #pragma omp simd reduction(+ : reflected)
-  for (int i = 0; i < count; ++i) reflected += x[i] >= 0.5f ? 0.0f : 1.0f;
-  if (reflected == 0) {
+    for (int i = 0; i < count; ++i) reflected += x[i] >= 0.5f ? 0.0f : 1.0f;
+    if (reflected == 0) {
 #pragma omp simd
-    for (int i = 0; i < count; ++i) result[i] = math::detail::log_gamma_of<false>(x[i]);
-  } else {
+      for (int i = 0; i < count; ++i) result[i] = math::detail::log_gamma_of<false>(x[i]);
+    } else {
 #pragma omp simd
-    for (int i = 0; i < count; ++i) result[i] = math::detail::log_gamma_of<true>(x[i]);
+      for (int i = 0; i < count; ++i) result[i] = math::detail::log_gamma_of<true>(x[i]);
+    }
   }
-  memcpy(&given, result, sizeof x);
-  return given;
-}
+};
 
 }  // namespace
 
@@ -110,17 +104,17 @@ extern "C" FLAMBEAU_API float FLAMBEAU_LANES_OF(log_gamma, float)(float x) noexc
 // As vectors of each width are named in the ABI of vector functions.
 #define FLAMBEAU_TEXT_OF(name) #name
 #define FLAMBEAU_TEXT(name) FLAMBEAU_TEXT_OF(name)
-#define FLAMBEAU_LANES(T, Lanes, name, prefix, of)              \
+#define FLAMBEAU_LANES(T, Lanes, name, prefix, Function)        \
   extern "C" FLAMBEAU_API Lanes name(Lanes x) noexcept __asm__( \
       prefix FLAMBEAU_TEXT(FLAMBEAU_LANES_OF(log_gamma, T)));   \
-  extern "C" FLAMBEAU_API Lanes name(Lanes x) noexcept { return of(x); }
-FLAMBEAU_LANES(double, __m128d, log_gamma_of_2, "_ZGVbN2v_", of_doubles)
-FLAMBEAU_LANES(double, __m256d, log_gamma_of_4, "_ZGVdN4v_", of_doubles)
-FLAMBEAU_LANES(float, __m128, log_gamma_of_4_floats, "_ZGVbN4v_", of_singles)
-FLAMBEAU_LANES(float, __m256, log_gamma_of_8_floats, "_ZGVdN8v_", of_singles)
+  extern "C" FLAMBEAU_API Lanes name(Lanes x) noexcept { return of_vector<Function, T>(x); }
+FLAMBEAU_LANES(double, __m128d, log_gamma_of_2, "_ZGVbN2v_", DoubleLogGamma)
+FLAMBEAU_LANES(double, __m256d, log_gamma_of_4, "_ZGVdN4v_", DoubleLogGamma)
+FLAMBEAU_LANES(float, __m128, log_gamma_of_4_floats, "_ZGVbN4v_", SingleLogGamma)
+FLAMBEAU_LANES(float, __m256, log_gamma_of_8_floats, "_ZGVdN8v_", SingleLogGamma)
 #if defined(__AVX512F__)
-FLAMBEAU_LANES(double, __m512d, log_gamma_of_8, "_ZGVeN8v_", of_doubles)
-FLAMBEAU_LANES(float, __m512, log_gamma_of_16_floats, "_ZGVeN16v_", of_singles)
+FLAMBEAU_LANES(double, __m512d, log_gamma_of_8, "_ZGVeN8v_", DoubleLogGamma)
+FLAMBEAU_LANES(float, __m512, log_gamma_of_16_floats, "_ZGVeN16v_", SingleLogGamma)
 #endif
 
 }  // namespace flambeau::cpu::FLAMBEAU_ISA

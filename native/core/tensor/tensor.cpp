@@ -17,6 +17,11 @@ constexpr int kTensorClass = detail::small_class(sizeof(TensorImpl));
        " does not fit 64 bits of bytes");
 }
 
+void check_rank(size_t rank, const char* op) {
+  check(rank <= kMaxDims, ErrorKind::runtime, op, ": a tensor has at most ", kMaxDims,
+        " dimensions, got ", rank);
+}
+
 /// The first and last element that the geometry reaches, from `offset`; none when it is empty.
 /// Returns false on overflow.
 bool reach(IntList sizes, IntList strides, int64_t offset, int64_t& lowest, int64_t& highest) {
@@ -78,8 +83,7 @@ bool TensorImpl::lies_inside_storage() const {
 Tensor empty(IntList sizes, DType dtype, Device device) {
   Ref<TensorImpl> impl = TensorImpl::make();
   const size_t rank = sizes.size();
-  check(rank <= kMaxDims, ErrorKind::runtime, "empty: a tensor has at most ", kMaxDims,
-        " dimensions, got ", rank);
+  check_rank(rank, "empty");
   impl->sizes.reset(rank);
   impl->strides.reset(rank);
   int64_t numel = 1, step = 1;
@@ -110,8 +114,7 @@ Tensor empty(IntList sizes, DType dtype, Device device) {
 Tensor empty_strided(IntList sizes, IntList strides, DType dtype, Device device) {
   check(sizes.size() == strides.size(), ErrorKind::runtime, "empty_strided: ", sizes.size(),
         " sizes with ", strides.size(), " strides");
-  check(sizes.size() <= kMaxDims, ErrorKind::runtime, "empty_strided: a tensor has at most ",
-        kMaxDims, " dimensions, got ", sizes.size());
+  check_rank(sizes.size(), "empty_strided");
   if (is_row_major(sizes, strides)) return empty(sizes, dtype, device);
   const int64_t numel = checked_numel(sizes, "empty_strided");
   int64_t lowest = 0, highest = -1, bytes = 0;
@@ -178,8 +181,7 @@ size_t Tensor::axis(int64_t dim, const char* op) const {
 }
 
 void resize_data(const Tensor& tensor, IntList sizes, const char* op) {
-  check(sizes.size() <= kMaxDims, ErrorKind::runtime, op, ": a tensor has at most ", kMaxDims,
-        " dimensions, got ", sizes.size());
+  check_rank(sizes.size(), op);
   const int64_t numel = checked_numel(sizes, op);
   TensorImpl& impl = *tensor.impl();
   int64_t bytes;
