@@ -64,6 +64,15 @@ void pack_by_element(const HalfLines<typename Form::Half>& lines, int64_t elemen
   }
 }
 
+/// What is needed after a tile, and asked for meanwhile: all at once it would hold up the loads of
+/// factors. `line`: bytes from one to the next.
+struct Awaited {
+  const void* result;  ///< lines that are written
+  int64_t result_line, results;
+  const void* left;  ///< rows of left factors, as deep as those of the tile
+  int64_t left_line, lefts;
+};
+
 /// Tiles in vector registers, which write halves themselves.
 template <class F>
 struct RegisterTiles {
@@ -82,10 +91,16 @@ struct RegisterTiles {
     using Packed = typename Form::Packed;
     run_whole_tile<Packed>(rows, elements, a, SteppedLines<Packed>{b, kColumns}, out);
   }
+  /// Rows of a, panel after panel.
+  static auto panels(const HalfLines<typename Form::Half>& lines, int64_t elements,
+                     typename Form::Packed* packed) {
+    pack_rows(lines, elements, packed);
+    return [=](int64_t i) -> const typename Form::Packed* { return packed + i * elements; };
+  }
+  static bool are_in_place(const HalfLines<typename Form::Half>&) { return false; }
   /// sums [kRows, kColumns] = some rows of a panel of a times a panel of b.
   static void run(int64_t rows, int64_t elements, const typename Form::Packed* a,
-                  const typename Form::Packed* b, float* sums, const typename Form::Half*,
-                  int64_t) {
+                  const typename Form::Packed* b, float* sums, const Awaited&) {
     using Packed = typename Form::Packed;
     run_to(rows, elements, PackedRows<Packed>{a}, b,
            Epilogue<Packed>{sums, kColumns, 1.0f, 0.0f, nullptr});
@@ -262,7 +277,13 @@ void gemm_halves(const Product<typename Tiles::Form::Half>& call) {
             write_products<Tiles>(call, i0, rows, j0, columns, a, b);
             continue;
           }
-        Tiles::pack_rows({left.data, left.row, left.column, rows, depth}, elements, a);
+        const HalfLines<Half> lines_of_a{left.data, left.row, left.column, rows, depth};
+        const auto left_panel = Tiles::panels(lines_of_a, elements, a);
+        const int64_t later_rows =
+            Tiles::are_in_place(lines_of_a) ? std::min(row_step, call.m - i0 - rows) : 0;
+        const auto part_of = [&](int64_t count, int64_t column) {
+          return count * std::min(column, columns) / columns;
+        };
         for (int64_t j = 0; j < columns; j += kColumns) {
           const int64_t width = std::min(kColumns, columns - j);
           Half* const c = call.c + i0 * call.ldc + j0 + j;
@@ -283,8 +304,12 @@ void gemm_halves(const Product<typename Tiles::Form::Half>& call) {
           float *mine = sums, *other = sums + kRows * kColumns;
           for (int64_t i = 0; i < rows; i += kRows, std::swap(mine, other)) {
             const int64_t lines = std::min(kRows, rows - i);
-            Tiles::run(lines, elements, a + i * elements, b + j * elements, mine, c + i * call.ldc,
-                       call.ldc);
+            Awaited awaited{c + i * call.ldc, call.ldc * 2, lines, nullptr, left.row * 2, 0};
+            // Panel after panel of b, a part of the rows of a that follow these.
+            const int64_t first = part_of(kRows, j), end = part_of(kRows, j + kColumns);
+            awaited.lefts = std::clamp<int64_t>(later_rows - i - first, 0, end - first);
+            if (awaited.lefts) awaited.left = left.at(row_step + i + first, 0).data;
+            Tiles::run(lines, elements, left_panel(i), b + j * elements, mine, awaited);
             if (i > 0) finish(i - kRows, other);
           }
           finish((rows - 1) / kRows * kRows, other);

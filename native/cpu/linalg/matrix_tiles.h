@@ -50,7 +50,10 @@ struct MatrixSums {
   /// instructions that write memory, as those of registers may, have what it refers to read again.
   template <class Next>
   [[gnu::always_inline]] static void add(int64_t steps, const FactorLines& lines, Next next) {
-    for (int64_t i = 0; i < steps; ++i) {
+    // The first store of a register for half a microsecond holds up the processor for 250 ns.
+    constexpr int64_t kStepsWithoutStore = 8;
+    alignas(64) std::byte unused[1024];
+    for (int64_t i = 1; i <= steps; ++i) {
       const MatrixFactors factors = next();
       const char* const left = static_cast<const char*>(factors.left);
       const char* const right = static_cast<const char*>(factors.right);
@@ -67,6 +70,7 @@ struct MatrixSums {
         Registers::template multiply_add<2, 5, 6>();
         if constexpr (is_wide) Registers::template multiply_add<3, 5, 7>();
       }
+      if (i % kStepsWithoutStore == 0) Registers::template store<4>(unused, 64);
     }
   }
 };
@@ -76,13 +80,6 @@ struct MatrixSums {
 struct LeftBlocks {
   const void* data;
   int64_t line, below, next;
-};
-
-/// Lines of a result that are written soon.
-struct Awaited {
-  const void* data;
-  int64_t line;  ///< bytes from one to the next
-  int64_t count;
 };
 
 /// Panels are cut into blocks of 16 elements, pairs of bfloat16: a register holds 16 lines of them.
@@ -100,27 +97,47 @@ struct MatrixTiles {
           pack_block(lines, panel + i, e, packed);
   }
 
-  /// sums [kRows, kColumns] = a panel of a times a panel of b, which goes to c.
-  static void run(int64_t rows, int64_t elements, const Bfloat16Pair* a, const Bfloat16Pair* b,
-                  float* sums, const bfloat16* c, int64_t ldc) {
-    constexpr int64_t block = kMultiple * kMultiple * 4;
-    multiply<2>(elements, {a, kMultiple * 4, block, 2 * block}, b, sums, {c, ldc * 2, rows});
+  /// Where registers take rows of a, panel after panel: where they lie, if the depth fills
+  /// registers.
+  static auto panels(const HalfLines<bfloat16>& a, int64_t elements, Bfloat16Pair* packed) {
+    const int64_t whole = are_in_place(a) ? a.count / kRows * kRows : 0;
+    const HalfLines<bfloat16> rest{a.data + whole * a.line, a.line, a.step, a.count - whole,
+                                   a.depth};
+    if (rest.count > 0) pack_rows(rest, elements, packed);
+    return [=](int64_t i) {
+      constexpr int64_t line = kMultiple * 4, block = kMultiple * line;
+      if (i >= whole) return LeftBlocks{packed + (i - whole) * elements, line, block, 2 * block};
+      return LeftBlocks{a.data + i * a.line, a.line * 2, kMultiple * a.line * 2, line};
+    };
+  }
+  static bool are_in_place(const HalfLines<bfloat16>& a) {
+    return a.step == 1 && a.depth % (kMultiple * Form::kSteps) == 0;
+  }
+
+  /// sums [kRows, kColumns] = a panel of a times a panel of b.
+  static void run(int64_t, int64_t elements, const LeftBlocks& a, const Bfloat16Pair* b,
+                  float* sums, const Awaited& awaited) {
+    multiply<2>(elements, a, b, sums, awaited);
   }
 
   /// sums [16 * height, kColumns] = rows of a times a panel of b; the elements are a multiple of
-  /// 16. Lines of the result are asked for step by step: all at once they would hold up the loads
-  /// of factors.
+  /// 16.
   template <int height>
   static void multiply(int64_t elements, const LeftBlocks& left, const Bfloat16Pair* b, float* sums,
-                       Awaited result = {}) {
+                       const Awaited& awaited = {}) {
     using Sums = MatrixSums<Registers, height, 2>;
     constexpr int64_t half = kMultiple, line = kColumns * 4;
     const char* a = static_cast<const char*>(left.data);
-    const char* c = static_cast<const char*>(result.data);
-    const char* const end = c + result.count * result.line;
+    const char* c = static_cast<const char*>(awaited.result);
+    const char* const end = c + awaited.results * awaited.result_line;
+    const char* later = static_cast<const char*>(awaited.left);
     Sums::clear();
-    const auto next = [a, b, c, end, ahead = left.next, row = result.line]() mutable {
-      for (int r = 0; r < height && c != end; ++r, c += row) __builtin_prefetch(c, 1);
+    const auto next = [a, b, c, end, later, awaited, ahead = left.next]() mutable {
+      for (int r = 0; r < height && c != end; ++r, c += awaited.result_line)
+        __builtin_prefetch(c, 1);
+      for (int64_t r = 0; r < awaited.lefts; ++r)
+        __builtin_prefetch(later + r * awaited.left_line, 0, 2);
+      later += kMultiple * 4;
       const MatrixFactors factors{a, b};
       a += ahead;
       b += kColumns * half;
