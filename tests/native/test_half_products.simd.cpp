@@ -1,5 +1,5 @@
-// Products of halves against plain loops in double: tiles in vector registers, and tiles in matrix
-// registers that are emulated where the processor has none.
+// Products of halves, and of few lines of any floats, against plain loops in double: in vector
+// registers, and in matrix registers that are emulated where the processor has none.
 
 #include <cmath>
 #include <random>
@@ -7,8 +7,8 @@
 
 #include "check.h"
 #include "core/backends/half_products.h"
+#include "cpu/linalg/few_dots.h"
 #include "cpu/linalg/gemm_halves.h"
-#include "cpu/linalg/half_dots.h"
 #include "cpu/linalg/matrix_dots.h"
 #include "cpu/linalg/matrix_tiles.h"
 #include "emulated_registers.h"
@@ -64,7 +64,7 @@ void compare(const Factors& given, const Run& run) {
       a_by_rows ? MatrixView<T>{a.data(), k, 1} : MatrixView<T>{a.data(), 1, m};
   const MatrixView<T> right =
       b_by_rows ? MatrixView<T>{b.data(), n, 1} : MatrixView<T>{b.data(), 1, k};
-  run(Product<T>{m, n, k, left, right, c.data(), n + 3, alpha, beta,
+  run(Product<T>{m, n, k, left, right, c.data(), n + 3, GemmFactor<T>(alpha), GemmFactor<T>(beta),
                  has_bias ? bias.data() : nullptr});
   const double step = std::is_same_v<T, bfloat16> ? 1.0 / 256 : 1.0 / 2048;
   const std::vector<double> rows = values_of(left, m, k);
@@ -103,22 +103,30 @@ TEST(register_tiles) {
 }
 
 template <class T>
-HalfDots<T> dots_of(const Product<T>& call) {
+FewLines<T> dots_of(const Product<T>& call) {
   return {
       call.m, call.n,   call.k, call.a.data, call.a.row, call.a.column, call.b.data, call.b.column,
       call.c, call.ldc, 1,      call.alpha,  call.beta,  call.bias,     0,           1};
 }
 
-template <class T>
-void few_rows(const Product<T>& call) {
-  if (call.b.row != 1) return gemm_halves<RegisterTiles<Widened<T>>>(call);
-  dot_halves<Widened<T>>(dots_of(call));
+template <class Form>
+void few_rows(const Product<typename Form::Element>& call) {
+  using T = typename Form::Element;
+  std::vector<T> columns(static_cast<size_t>(call.n * call.k));
+  for (int64_t j = 0; j < call.n; ++j)
+    for (int64_t p = 0; p < call.k; ++p)
+      columns[static_cast<size_t>(j * call.k + p)] = *call.b.at(p, j).data;
+  Product<T> dense = call;
+  dense.b = {columns.data(), 1, call.k};
+  dot_lines<Form>(dots_of(dense));
 }
 
 TEST(dots) {
-  for (const int64_t most : {1, 2, 3, 4, 5, 8, 11}) {
-    compare_all<bfloat16>(&few_rows<bfloat16>, most);
-    compare_all<float16>(&few_rows<float16>, most);
+  for (const int64_t most : {1, 2, 3, 4, 5, 8, 11, 70}) {
+    compare_all<bfloat16>(&few_rows<Widened<bfloat16>>, most);
+    compare_all<float16>(&few_rows<Widened<float16>>, most);
+    compare_all<float>(&few_rows<Unchanged<float>>, most);
+    compare_all<double>(&few_rows<Unchanged<double>>, most);
   }
 }
 

@@ -2,8 +2,9 @@
 
 #include "cpu/linalg/bfloat16_products.h"
 
+#include "cpu/linalg/few_dots.h"
 #include "cpu/linalg/gemm_halves.h"
-#include "cpu/linalg/half_dots.h"
+#include "cpu/linalg/half_kernels.h"
 #include "cpu/linalg/matrix_dots.h"
 #include "cpu/linalg/matrix_tiles.h"
 
@@ -19,8 +20,8 @@ void gemm_by_matrices(const Product<bfloat16>& call) {
 }
 
 /// A single line is faster in vectors.
-void dots_by_matrices(const HalfDots<bfloat16>& call) {
-  if (call.few == 1) return dot_halves<Paired>(call);
+void dots_by_matrices(const FewLines<bfloat16>& call) {
+  if (call.few == 1) return dot_lines<Paired>(call);
   const AmxRegisters::Configured configured;
   MatrixDots<AmxRegisters>::run(call);
 }
@@ -29,7 +30,7 @@ void dots_by_matrices(const HalfDots<bfloat16>& call) {
 
 const HalfKernels<bfloat16>* paired_kernels() {
   using Tiles = RegisterTiles<Paired>;
-  static constexpr HalfKernels<bfloat16> kernels{&gemm_halves<Tiles>, &dot_halves<Paired>,
+  static constexpr HalfKernels<bfloat16> kernels{&gemm_halves<Tiles>, &dot_lines<Paired>,
                                                  Tiles::kRows, Tiles::kColumns};
   return &kernels;
 }
@@ -37,7 +38,8 @@ const HalfKernels<bfloat16>* paired_kernels() {
 const HalfKernels<bfloat16>* matrix_kernels() {
   using Tiles = MatrixTiles<AmxRegisters>;
   static constexpr HalfKernels<bfloat16> kernels{&gemm_by_matrices, &dots_by_matrices, Tiles::kRows,
-                                                 Tiles::kColumns, MatrixDots<AmxRegisters>::kFew};
+                                                 Tiles::kColumns,
+                                                 3 * MatrixDots<AmxRegisters>::kFew};
   return &kernels;
 }
 #else

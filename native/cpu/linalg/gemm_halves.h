@@ -3,8 +3,8 @@
 #include "core/tensor/tensor.h"
 #include "core/threads/interrupt.h"
 #include "cpu/linalg/gemm.h"
-#include "cpu/linalg/half_lines.h"
 #include "cpu/linalg/scratch.h"
+#include "cpu/linalg/strided_lines.h"
 #include "cpu/linalg/tile.h"
 
 // Products of matrices of halves: packed in the form in which they are multiplied, summed in float,
@@ -14,7 +14,7 @@ namespace flambeau::cpu::FLAMBEAU_ISA {
 
 #ifdef __AVX512BW__
 /// 32 lines that lie side by side, from `first` on.
-inline void pack_pairs(const HalfLines<bfloat16>& lines, int64_t first, int64_t elements,
+inline void pack_pairs(const StridedLines<bfloat16>& lines, int64_t first, int64_t elements,
                        Bfloat16Pair* packed) {
   typedef uint16_t Row __attribute__((vector_size(64), aligned(2), may_alias));
   static constexpr bfloat16 kNone[32] = {};
@@ -36,8 +36,8 @@ inline void pack_pairs(const HalfLines<bfloat16>& lines, int64_t first, int64_t 
 
 /// Panels of `width` lines, element after element: what tiles read.
 template <class Form>
-void pack_by_element(const HalfLines<typename Form::Half>& lines, int64_t elements, int64_t width,
-                     typename Form::Packed* packed) {
+void pack_by_element(const StridedLines<typename Form::Element>& lines, int64_t elements,
+                     int64_t width, typename Form::Packed* packed) {
   using Packed = typename Form::Packed;
   constexpr int64_t lanes = kLanes<float>;
   for (int64_t panel = 0; panel < lines.count; panel += width, packed += width * elements) {
@@ -79,7 +79,7 @@ struct RegisterTiles {
   using Form = F;
   static constexpr int64_t kRows = kTileRows, kColumns = kTileColumns<float>;
   static constexpr int64_t kMultiple = 1;  // of the elements of a panel
-  static void pack_rows(const HalfLines<typename Form::Half>& lines, int64_t elements,
+  static void pack_rows(const StridedLines<typename Form::Element>& lines, int64_t elements,
                         typename Form::Packed* packed) {
     pack_by_element<Form>(lines, elements, kRows, packed);
   }
@@ -92,12 +92,12 @@ struct RegisterTiles {
     run_whole_tile<Packed>(rows, elements, a, SteppedLines<Packed>{b, kColumns}, out);
   }
   /// Rows of a, panel after panel.
-  static auto panels(const HalfLines<typename Form::Half>& lines, int64_t elements,
+  static auto panels(const StridedLines<typename Form::Element>& lines, int64_t elements,
                      typename Form::Packed* packed) {
     pack_rows(lines, elements, packed);
     return [=](int64_t i) -> const typename Form::Packed* { return packed + i * elements; };
   }
-  static bool are_in_place(const HalfLines<typename Form::Half>&) { return false; }
+  static bool are_in_place(const StridedLines<typename Form::Element>&) { return false; }
   /// sums [kRows, kColumns] = some rows of a panel of a times a panel of b.
   static void run(int64_t rows, int64_t elements, const typename Form::Packed* a,
                   const typename Form::Packed* b, float* sums, const Awaited&) {
@@ -115,7 +115,7 @@ inline constexpr int64_t kRowsInPlace = 4;          // panels of b that do not p
 /// Finished sums on their way to c, where nothing is read: rounded, times alpha, plus a bias.
 template <class Form>
 class HalfTarget {
-  using T = typename Form::Half;
+  using T = typename Form::Element;
   static constexpr int64_t kLine = kLanes<float>;
 
  public:
@@ -214,14 +214,14 @@ struct PairRows {
 /// Rows [i0, i0 + rows) and columns [j0, j0 + columns) of c, finished: their panels of b are packed
 /// already.
 template <class Tiles>
-void write_products(const Product<typename Tiles::Form::Half>& call, int64_t i0, int64_t rows,
+void write_products(const Product<typename Tiles::Form::Element>& call, int64_t i0, int64_t rows,
                     int64_t j0, int64_t columns, typename Tiles::Form::Packed* packed,
                     const typename Tiles::Form::Packed* b) {
   using Form = typename Tiles::Form;
   using Packed = typename Form::Packed;
   constexpr int64_t kRows = Tiles::kRows, kColumns = Tiles::kColumns;
   const int64_t elements = (call.k + Form::kSteps - 1) / Form::kSteps;
-  const MatrixView<typename Form::Half> a = call.a.at(i0, 0);
+  const MatrixView<typename Form::Element> a = call.a.at(i0, 0);
   const auto run = [&](const auto& rows_at) {
     for (int64_t j = 0; j < columns; j += kColumns) {
       const HalfTarget<Form> out(call, j0 + j, std::min(kColumns, columns - j));
@@ -239,9 +239,9 @@ void write_products(const Product<typename Tiles::Form::Half>& call, int64_t i0,
 
 /// On one thread.
 template <class Tiles>
-void gemm_halves(const Product<typename Tiles::Form::Half>& call) {
+void gemm_halves(const Product<typename Tiles::Form::Element>& call) {
   using Form = typename Tiles::Form;
-  using Half = typename Form::Half;
+  using Element = typename Form::Element;
   using Packed = typename Form::Packed;
   constexpr int64_t kRows = Tiles::kRows, kColumns = Tiles::kColumns;
   const auto rounded = [](int64_t count, int64_t step) { return (count + step - 1) / step * step; };
@@ -265,19 +265,19 @@ void gemm_halves(const Product<typename Tiles::Form::Half>& call) {
     const bool is_last = p + kOuterDepth >= call.k;
     for (int64_t j0 = 0; j0 < call.n; j0 += column_step) {
       const int64_t columns = std::min(column_step, call.n - j0);
-      const MatrixView<Half> right = call.b.at(p, j0);
+      const MatrixView<Element> right = call.b.at(p, j0);
       pack_by_element<Form>({right.data, right.column, right.row, columns, depth}, elements,
                             kColumns, b);
       for (int64_t i0 = 0; i0 < call.m; i0 += row_step) {
         check_interrupt();
         const int64_t rows = std::min(row_step, call.m - i0);
-        const MatrixView<Half> left = call.a.at(i0, p);
+        const MatrixView<Element> left = call.a.at(i0, p);
         if constexpr (Tiles::kWritesHalves)
           if (call.beta == 0 && !is_cut) {
             write_products<Tiles>(call, i0, rows, j0, columns, a, b);
             continue;
           }
-        const HalfLines<Half> lines_of_a{left.data, left.row, left.column, rows, depth};
+        const StridedLines<Element> lines_of_a{left.data, left.row, left.column, rows, depth};
         const auto left_panel = Tiles::panels(lines_of_a, elements, a);
         const int64_t later_rows =
             Tiles::are_in_place(lines_of_a) ? std::min(row_step, call.m - i0 - rows) : 0;
@@ -286,7 +286,7 @@ void gemm_halves(const Product<typename Tiles::Form::Half>& call) {
         };
         for (int64_t j = 0; j < columns; j += kColumns) {
           const int64_t width = std::min(kColumns, columns - j);
-          Half* const c = call.c + i0 * call.ldc + j0 + j;
+          Element* const c = call.c + i0 * call.ldc + j0 + j;
           float* const kept = is_cut ? earlier.data<float>() + i0 * call.n + j0 + j : nullptr;
           const HalfTarget<Form> out(call, j0 + j, width);
           const auto finish = [&](int64_t i, const float* tile) {

@@ -59,6 +59,9 @@ struct GemvCall {
   T alpha, beta;
 };
 
+template <class T>
+struct FewLines;
+
 /// What is compiled once per instruction set (gemm_kernel.simd.cpp, gemm_complex.simd.cpp).
 template <class T>
 struct GemmKernels {
@@ -67,6 +70,8 @@ struct GemmKernels {
   /// Null for complex numbers, whose vectors are multiplied in real products.
   void (*gemv_rows)(const GemvCall<T>& call);
   void (*gemv_columns)(const GemvCall<T>& call);
+  void (*dots)(const FewLines<T>& call);
+  int64_t few_lines;                ///< at most: `dots` is faster
   int64_t tile_rows, tile_columns;  ///< splitting c between threads at multiples loses nothing
 };
 

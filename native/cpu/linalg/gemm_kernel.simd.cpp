@@ -1,5 +1,6 @@
 #include "cpu/linalg/gemm_kernel.h"
 
+#include "cpu/linalg/few_dots.h"
 #include "cpu/linalg/gemm_blocks.h"
 
 namespace flambeau::cpu::FLAMBEAU_ISA {
@@ -106,12 +107,17 @@ void gemv_columns(const GemvCall<T>& call) {
   }
 }
 
+/// So few lines of one factor are multiplied with those of the other where these lie: more of them
+/// are worth packing.
+constexpr int64_t kFewLines = 2 * kLanes<float>;
+
 }  // namespace
 
 template <class T>
 const GemmKernels<T>& gemm_kernels() {
-  static constexpr GemmKernels<T> kernels{&gemm<T>, &gemv_rows<T>, &gemv_columns<T>, kTileRows,
-                                          kTileColumns<T>};
+  static constexpr GemmKernels<T> kernels{
+      &gemm<T>,  &gemv_rows<T>, &gemv_columns<T>, &dot_lines<Unchanged<T>>,
+      kFewLines, kTileRows,     kTileColumns<T>};
   return kernels;
 }
 template const GemmKernels<float>& gemm_kernels();

@@ -1,6 +1,7 @@
 #include <algorithm>
 
 #include "core/threads/parallel.h"
+#include "cpu/linalg/few_lines.h"
 #include "cpu/linalg/gemm_strategies.h"
 #include "cpu/linalg/scratch.h"
 
@@ -16,6 +17,9 @@ struct MatrixVector {
   int64_t x_step;
   T* y;
 };
+
+/// Lines that are less deep are packed: adding up lanes would cost more.
+constexpr int64_t kLeastDepth = 64;
 
 /// Fewer columns for each thread are not worth sums of its own.
 constexpr int64_t kLeastColumns = 64;
@@ -100,6 +104,8 @@ void gemm_native(const GemmCall<T>& call) {
       return;
     }
   }
+  const int64_t most = gemm_kernels<T>().few_lines;
+  if (k >= kLeastDepth && try_few_lines(call, most, gemm_kernels<T>().dots)) return;
   gemm_tiled(call);
 }
 

@@ -1,6 +1,6 @@
 #pragma once
 
-#include "cpu/linalg/half_dots.h"
+#include "cpu/linalg/few_dots.h"
 #include "cpu/linalg/matrix_tiles.h"
 
 // Few lines with many, in registers that hold matrices (AMX): the many are read where they lie.
@@ -15,7 +15,7 @@ class MatrixDots {
  public:
   static constexpr int64_t kFew = 16;
 
-  static void run(const HalfDots<bfloat16>& call) {
+  static void run(const FewLines<bfloat16>& call) {
     const int64_t depth = (call.depth + kBlock - 1) / kBlock * kBlock;
     Bfloat16Pair* const few = scratch<Bfloat16Pair>(0, static_cast<size_t>(depth / 2 * kFew));
     for (int64_t first = 0; first < call.few; first += kFew) {
@@ -36,7 +36,7 @@ class MatrixDots {
   static constexpr int64_t kMany = 32, kBlock = 32;  // lines, and steps of their depth
 
   /// sums [kMany, kFew] of the lines from j on.
-  static void multiply(const HalfDots<bfloat16>& call, int64_t j, const Bfloat16Pair* few,
+  static void multiply(const FewLines<bfloat16>& call, int64_t j, const Bfloat16Pair* few,
                        float* sums) {
     const bfloat16* const lines = call.right + j * call.right_line;
     const int64_t count = std::min(kMany, call.many - j);
@@ -65,7 +65,7 @@ class MatrixDots {
   }
 
   /// Sums [16, kFew] of lines of the many from j on.
-  static void write(const HalfDots<bfloat16>& call, int64_t first, int64_t count, int64_t j,
+  static void write(const FewLines<bfloat16>& call, int64_t first, int64_t count, int64_t j,
                     const float* sums) {
     Vector<float> square[kFew];
     for (int64_t i = 0; i < kFew; ++i) square[i] = load(sums + i * kFew);

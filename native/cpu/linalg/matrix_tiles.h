@@ -90,7 +90,8 @@ struct MatrixTiles {
   static constexpr int64_t kMultiple = 16;
   static constexpr bool kWritesHalves = false;
 
-  static void pack_rows(const HalfLines<bfloat16>& lines, int64_t elements, Bfloat16Pair* packed) {
+  static void pack_rows(const StridedLines<bfloat16>& lines, int64_t elements,
+                        Bfloat16Pair* packed) {
     for (int64_t panel = 0; panel < lines.count; panel += kRows)
       for (int64_t e = 0; e < elements; e += kMultiple)
         for (int64_t i = 0; i < kRows; i += kMultiple, packed += kMultiple * kMultiple)
@@ -99,10 +100,10 @@ struct MatrixTiles {
 
   /// Where registers take rows of a, panel after panel: where they lie, if the depth fills
   /// registers.
-  static auto panels(const HalfLines<bfloat16>& a, int64_t elements, Bfloat16Pair* packed) {
+  static auto panels(const StridedLines<bfloat16>& a, int64_t elements, Bfloat16Pair* packed) {
     const int64_t whole = are_in_place(a) ? a.count / kRows * kRows : 0;
-    const HalfLines<bfloat16> rest{a.data + whole * a.line, a.line, a.step, a.count - whole,
-                                   a.depth};
+    const StridedLines<bfloat16> rest{a.data + whole * a.line, a.line, a.step, a.count - whole,
+                                      a.depth};
     if (rest.count > 0) pack_rows(rest, elements, packed);
     return [=](int64_t i) {
       constexpr int64_t line = kMultiple * 4, block = kMultiple * line;
@@ -110,7 +111,7 @@ struct MatrixTiles {
       return LeftBlocks{a.data + i * a.line, a.line * 2, kMultiple * a.line * 2, line};
     };
   }
-  static bool are_in_place(const HalfLines<bfloat16>& a) {
+  static bool are_in_place(const StridedLines<bfloat16>& a) {
     return a.step == 1 && a.depth % (kMultiple * Form::kSteps) == 0;
   }
 
@@ -149,7 +150,7 @@ struct MatrixTiles {
 
  private:
   /// What a register takes of the lines from `first` on.
-  static void pack_block(const HalfLines<bfloat16>& lines, int64_t first, int64_t element,
+  static void pack_block(const StridedLines<bfloat16>& lines, int64_t first, int64_t element,
                          Bfloat16Pair* packed) {
     const int64_t from = element * Form::kSteps, to = from + kMultiple * Form::kSteps;
     if (lines.step == 1 && first + kMultiple <= lines.count && to <= lines.depth) {

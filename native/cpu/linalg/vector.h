@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <cstring>
 #include <type_traits>
+#include <utility>
 #if defined(__AVX2__)
 #include <immintrin.h>
 #elif defined(__aarch64__)
@@ -165,6 +166,26 @@ struct Mask {
   }
 #endif
 };
+
+/// Lanes `apart` from each other are added: half of the lanes of the result are of a, half of b.
+template <int apart, class V>
+[[gnu::always_inline]] inline V add_lanes(V a, V b) {
+  constexpr int lanes = sizeof(V) / sizeof(a[0]);
+  return [&]<int... i>(std::integer_sequence<int, i...>) {
+    return __builtin_shufflevector(a, b, (i & apart ? i + lanes : i)...) +
+           __builtin_shufflevector(a, b, (i & apart ? i + lanes - apart : i + apart)...);
+  }
+  (std::make_integer_sequence<int, lanes>());
+}
+
+/// Lane i is the sum of the lanes of vector i, of as many as it has lanes; they are overwritten.
+template <class T, int apart = kLanes<T> / 2>
+[[gnu::always_inline]] inline Vector<T> lane_sums(Vector<T>* vectors) {
+#pragma GCC unroll 8
+  for (int q = 0; q < apart; ++q) vectors[q] = add_lanes<apart>(vectors[q], vectors[q + apart]);
+  if constexpr (apart > 1) return lane_sums<T, apart / 2>(vectors);
+  return vectors[0];
+}
 
 /// Pairs of rows `apart` from each other become pairs of neighbours, in each `group` of rows: one
 /// has what `low` picks of both, one what `high` picks.

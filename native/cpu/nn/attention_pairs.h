@@ -24,7 +24,7 @@ class PairedHeads {
       : packed_(heads, are_transposed ? rows : columns,
                 paired_elements<whole>(are_transposed ? columns : rows),
                 [=](int64_t head, int64_t first, int64_t count, Bfloat16Pair* to) {
-                  using Lines = HalfLines<bfloat16>;
+                  using Lines = StridedLines<bfloat16>;
                   const bfloat16* const matrix = data + head * rows * columns;
                   const Lines lines =
                       are_transposed ? Lines{matrix + first * columns, columns, 1, count, columns}

@@ -4,7 +4,7 @@
 #include <array>
 #include <utility>
 
-#include "cpu/linalg/half_lines.h"
+#include "cpu/linalg/strided_lines.h"
 #include "cpu/linalg/tile.h"
 #include "cpu/nn/conv_kernel.h"
 

@@ -5,7 +5,7 @@
 
 #include <utility>
 
-#include "cpu/linalg/half_lines.h"
+#include "cpu/linalg/strided_lines.h"
 #include "cpu/rows.h"
 
 namespace flambeau::cpu::FLAMBEAU_ISA {

@@ -9,7 +9,8 @@
 #include "cpu/linalg/gemm_kernel.h"
 #include "cpu/linalg/vector.h"
 
-// Halves, read in the form in which they are multiplied. Include only from *.simd.cpp files.
+// Lines of factors, read in the form in which they are multiplied. Include only from *.simd.cpp
+// files.
 
 namespace flambeau::cpu::FLAMBEAU_ISA {
 
@@ -79,7 +80,7 @@ HalfVector narrowed(Vector<float> value) {
 /// Halves as floats: an element is one step of the depth.
 template <class T>
 struct Widened {
-  using Half = T;
+  using Element = T;
   using Packed = float;
   static constexpr int64_t kSteps = 1;
 
@@ -108,29 +109,38 @@ struct Widened {
 
 /// Pairs of bfloat16 that follow each other along the depth: an element is two steps.
 struct Paired {
-  using Half = bfloat16;
+  using Element = bfloat16;
   using Packed = Bfloat16Pair;
   static constexpr int64_t kSteps = 2;
 
-  static Vector<Packed> along(const Half* line) {
+  static Vector<Packed> along(const Element* line) {
     typedef Packed Pairs __attribute__((vector_size(kVectorBytes), aligned(2), may_alias));
     return *reinterpret_cast<const Pairs*>(line);
   }
-  static Vector<Packed> across(const Half* row, int64_t step, bool is_pair) {
+  static Vector<Packed> across(const Element* row, int64_t step, bool is_pair) {
     return pair_rows(load_halves(row), is_pair ? load_halves(row + step) : HalfVector{});
   }
   [[gnu::always_inline]] static HalfVector narrow(Vector<float> sums) {
 #ifdef FLAMBEAU_BFLOAT16_PRODUCTS
     return (HalfVector)_mm512_cvtneps_pbh((__m512)sums);  // they are never subnormal
 #else
-    return narrowed<Half>(sums);
+    return narrowed<Element>(sums);
 #endif
   }
 };
 
-/// Lines of halves: step p of line i at data[i * line + p * step].
+/// Numbers as they are.
 template <class T>
-struct HalfLines {
+struct Unchanged {
+  using Element = T;
+  using Packed = T;
+  static constexpr int64_t kSteps = 1;
+  static Vector<T> along(const T* line) { return load(line); }
+};
+
+/// Step p of line i at data[i * line + p * step].
+template <class T>
+struct StridedLines {
   const T* data;
   int64_t line, step;
   int64_t count, depth;
@@ -138,23 +148,23 @@ struct HalfLines {
 
 /// The next vector of elements of a line of which `left` steps are left; what is missing is 0.
 template <class Form>
-Vector<typename Form::Packed> elements_along(const typename Form::Half* line, int64_t left) {
-  constexpr int64_t steps = kLanes<float> * Form::kSteps;
+Vector<typename Form::Packed> elements_along(const typename Form::Element* line, int64_t left) {
+  constexpr int64_t steps = kLanes<typename Form::Packed> * Form::kSteps;
   if (left >= steps) return Form::along(line);
-  typename Form::Half rest[static_cast<size_t>(steps)] = {};
+  typename Form::Element rest[static_cast<size_t>(steps)] = {};
   std::copy_n(line, std::max<int64_t>(left, 0), rest);
   return Form::along(rest);
 }
 
 /// The vector of elements of line i from step `from` on, whatever its strides.
 template <class Form>
-Vector<typename Form::Packed> elements_of_line(const HalfLines<typename Form::Half>& lines,
+Vector<typename Form::Packed> elements_of_line(const StridedLines<typename Form::Element>& lines,
                                                int64_t i, int64_t from) {
-  constexpr int64_t steps = kLanes<float> * Form::kSteps;
+  constexpr int64_t steps = kLanes<typename Form::Packed> * Form::kSteps;
   const int64_t left = lines.depth - from;
-  const typename Form::Half* const data = lines.data + i * lines.line + from * lines.step;
+  const typename Form::Element* const data = lines.data + i * lines.line + from * lines.step;
   if (lines.step == 1) return elements_along<Form>(data, left);
-  typename Form::Half line[static_cast<size_t>(steps)] = {};
+  typename Form::Element line[static_cast<size_t>(steps)] = {};
   for (int64_t p = 0; p < std::min(left, steps); ++p) line[p] = data[p * lines.step];
   return Form::along(line);
 }
@@ -163,9 +173,9 @@ Vector<typename Form::Packed> elements_of_line(const HalfLines<typename Form::Ha
 /// vector q of `square` holds element q of all lines, or `by_line` the elements of line q.
 template <class Form>
 [[gnu::always_inline]] inline void read_square(
-    const HalfLines<typename Form::Half>& lines, int64_t first, int64_t from, bool by_line,
+    const StridedLines<typename Form::Element>& lines, int64_t first, int64_t from, bool by_line,
     Vector<typename Form::Packed> (&square)[kLanes<float>]) {
-  using T = typename Form::Half;
+  using T = typename Form::Element;
   using Packed = typename Form::Packed;
   constexpr int64_t lanes = kLanes<float>, steps = Form::kSteps;
   const int64_t count = std::min(lanes, lines.count - first), left = lines.depth - from;
