@@ -9,6 +9,7 @@
 #include "core/backends/half_products.h"
 #include "cpu/linalg/few_dots.h"
 #include "cpu/linalg/gemm_halves.h"
+#include "cpu/linalg/half_kernels.h"
 #include "cpu/linalg/matrix_dots.h"
 #include "cpu/linalg/matrix_tiles.h"
 #include "emulated_registers.h"
