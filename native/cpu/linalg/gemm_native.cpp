@@ -18,8 +18,14 @@ struct MatrixVector {
   T* y;
 };
 
-/// Lines that are less deep are packed: adding up lanes would cost more.
-constexpr int64_t kLeastDepth = 64;
+/// How many lines of one factor, at most, are faster multiplied with those of the other where these
+/// lie: the more, the better packing pays, and the less deep, the more it costs to add up lanes.
+template <class T>
+int64_t few_lines(int64_t depth) {
+  constexpr int64_t kLeastDepth = 64, kVeryFew = 8, kDepthOfLine = 24;
+  if (depth < kLeastDepth) return 0;
+  return std::min(std::max(kVeryFew, depth / kDepthOfLine), gemm_kernels<T>().few_lines);
+}
 
 /// Fewer columns for each thread are not worth sums of its own.
 constexpr int64_t kLeastColumns = 64;
@@ -104,8 +110,7 @@ void gemm_native(const GemmCall<T>& call) {
       return;
     }
   }
-  const int64_t most = gemm_kernels<T>().few_lines;
-  if (k >= kLeastDepth && try_few_lines(call, most, gemm_kernels<T>().dots)) return;
+  if (try_few_lines(call, few_lines<T>(k), gemm_kernels<T>().dots)) return;
   gemm_tiled(call);
 }
 
