@@ -101,20 +101,19 @@ extern "C" FLAMBEAU_API float FLAMBEAU_LANES_OF(log_gamma, float)(float x) noexc
   return math::detail::log_gamma_of<true>(x);
 }
 
-// As vectors of each width are named in the ABI of vector functions.
-#define FLAMBEAU_TEXT_OF(name) #name
-#define FLAMBEAU_TEXT(name) FLAMBEAU_TEXT_OF(name)
-#define FLAMBEAU_LANES(T, Lanes, name, prefix, Function)        \
-  extern "C" FLAMBEAU_API Lanes name(Lanes x) noexcept __asm__( \
-      prefix FLAMBEAU_TEXT(FLAMBEAU_LANES_OF(log_gamma, T)));   \
-  extern "C" FLAMBEAU_API Lanes name(Lanes x) noexcept { return of_vector<Function, T>(x); }
-FLAMBEAU_LANES(double, __m128d, log_gamma_of_2, "_ZGVbN2v_", DoubleLogGamma)
-FLAMBEAU_LANES(double, __m256d, log_gamma_of_4, "_ZGVdN4v_", DoubleLogGamma)
-FLAMBEAU_LANES(float, __m128, log_gamma_of_4_floats, "_ZGVbN4v_", SingleLogGamma)
-FLAMBEAU_LANES(float, __m256, log_gamma_of_8_floats, "_ZGVdN8v_", SingleLogGamma)
+template <class Function, class T, class Lanes>
+FLAMBEAU_INLINE Lanes lanes(Lanes x) {
+  return of_vector<Function, T>(x);
+}
+#define FLAMBEAU_LOG_GAMMA(T, Lanes, name, prefix, Function) \
+  FLAMBEAU_LANES(log_gamma, T, Lanes, name, prefix, (lanes<Function, T>))
+FLAMBEAU_LOG_GAMMA(double, __m128d, log_gamma_of_2, "_ZGVbN2v_", DoubleLogGamma)
+FLAMBEAU_LOG_GAMMA(double, __m256d, log_gamma_of_4, "_ZGVdN4v_", DoubleLogGamma)
+FLAMBEAU_LOG_GAMMA(float, __m128, log_gamma_of_4_floats, "_ZGVbN4v_", SingleLogGamma)
+FLAMBEAU_LOG_GAMMA(float, __m256, log_gamma_of_8_floats, "_ZGVdN8v_", SingleLogGamma)
 #if defined(__AVX512F__)
-FLAMBEAU_LANES(double, __m512d, log_gamma_of_8, "_ZGVeN8v_", DoubleLogGamma)
-FLAMBEAU_LANES(float, __m512, log_gamma_of_16_floats, "_ZGVeN16v_", SingleLogGamma)
+FLAMBEAU_LOG_GAMMA(double, __m512d, log_gamma_of_8, "_ZGVeN8v_", DoubleLogGamma)
+FLAMBEAU_LOG_GAMMA(float, __m512, log_gamma_of_16_floats, "_ZGVeN16v_", SingleLogGamma)
 #endif
 
 }  // namespace flambeau::cpu::FLAMBEAU_ISA

@@ -43,12 +43,13 @@ struct Raised {
 };
 
 /// log(1 + f) - f = f^3 P(f) - f^2 / 2, by a minimax P: relative errors of log(1 + f) 2^-30, 2^-59.
-/// In parts that do not wait for each other.
-FLAMBEAU_INLINE float log_rest(float f) {
-  const float z = f * f;
-  const float even =
+/// In parts that do not wait for each other. Of a float, or a vector.
+template <class V>
+FLAMBEAU_INLINE V log_rest(V f) {
+  const V z = f * f;
+  const V even =
       polynomial(z, 0.067529723f, 0.118821964f, 0.142205238f, 0.200020641f, 0.333333135f);
-  const float odd = polynomial(z, -0.116707005f, -0.124060571f, -0.166680023f, -0.250000089f);
+  const V odd = polynomial(z, -0.116707005f, -0.124060571f, -0.166680023f, -0.250000089f);
   return multiply_add(f * z, multiply_add(f, odd, even), -0.5f * z);
 }
 FLAMBEAU_INLINE double log_rest(double f) {
@@ -87,13 +88,14 @@ struct Bases<double> {
                                     1.098319650216765e-17};
 };
 
-template <class T>
-FLAMBEAU_INLINE T log_of(T exponent, T f, const Base<T>& base) {
-  const T rest = log_rest(f);
+/// Of numbers, or a vector of them.
+template <class V, class T>
+FLAMBEAU_INLINE V log_of(V exponent, V f, const Base<T>& base) {
+  const V rest = log_rest(f);
   if (base.unit == 1)
     return multiply_add(exponent, base.high, f + multiply_add(exponent, base.low, rest));
-  const T small = multiply_add(rest, base.unit, exponent * base.low);
-  const T fraction = multiply_add(f, base.unit, multiply_add(f, base.unit_rest, small));
+  const V small = multiply_add(rest, base.unit, exponent * base.low);
+  const V fraction = multiply_add(f, base.unit, multiply_add(f, base.unit_rest, small));
   return multiply_add(exponent, base.high, fraction);
 }
 
@@ -160,12 +162,25 @@ FLAMBEAU_INLINE T atanh_of(T given) {
 
 }  // namespace detail
 
+/// AVX-512 has instructions for the parts of floats, which vectors of their own take
+/// (logarithms.simd.cpp).
+#if defined(FLAMBEAU_LANES_OF) && defined(__AVX512F__)
+#define FLAMBEAU_LOG(name, base)                                                    \
+  FLAMBEAU_INLINE float name(float x) { return FLAMBEAU_LANES_OF(name, float)(x); } \
+  FLAMBEAU_INLINE double name(double x) { return detail::log_to(x, detail::Bases<double>::base); }
+#else
+#define FLAMBEAU_LOG(name, base)                                                                \
+  FLAMBEAU_INLINE float name(float x) { return detail::log_to(x, detail::Bases<float>::base); } \
+  FLAMBEAU_INLINE double name(double x) { return detail::log_to(x, detail::Bases<double>::base); }
+#endif
+FLAMBEAU_LOG(log, e)
+FLAMBEAU_LOG(log2, two)
+FLAMBEAU_LOG(log10, ten)
+#undef FLAMBEAU_LOG
+
 #define FLAMBEAU_BOTH(name, ...)                                      \
   FLAMBEAU_INLINE float name(float x) { return detail::__VA_ARGS__; } \
   FLAMBEAU_INLINE double name(double x) { return detail::__VA_ARGS__; }
-FLAMBEAU_BOTH(log, log_to(x, detail::Bases<decltype(x)>::e))
-FLAMBEAU_BOTH(log2, log_to(x, detail::Bases<decltype(x)>::two))
-FLAMBEAU_BOTH(log10, log_to(x, detail::Bases<decltype(x)>::ten))
 FLAMBEAU_BOTH(log1p, log_of_one_and(x, decltype(x)(0)))
 FLAMBEAU_BOTH(asinh, asinh_of(x))
 FLAMBEAU_BOTH(acosh, acosh_of(x))

@@ -8,6 +8,10 @@
 #include <concepts>
 #include <cstdint>
 
+#if defined(__AVX512F__)
+#include <immintrin.h>
+#endif
+
 #include "core/types/element_types.h"
 #include "cpu/math.h"
 #include "cpu/math_bounds.h"
@@ -45,6 +49,22 @@ template <std::floating_point T, std::same_as<T>... More>
 FLAMBEAU_INLINE T polynomial(T x, T first, T next, More... rest) {
   return polynomial(x, multiply_add(first, x, next), rest...);
 }
+
+#if defined(__AVX512F__)
+/// The same of vectors, in files that write these out.
+FLAMBEAU_INLINE __m512 multiply_add(__m512 a, __m512 b, __m512 c) {
+  return _mm512_fmadd_ps(a, b, c);
+}
+FLAMBEAU_INLINE __m512 multiply_add(__m512 a, float b, __m512 c) {
+  return _mm512_fmadd_ps(a, _mm512_set1_ps(b), c);
+}
+template <std::same_as<float>... More>
+FLAMBEAU_INLINE __m512 polynomial(__m512 x, float first, More... rest) {
+  __m512 value = _mm512_set1_ps(first);
+  ((value = _mm512_fmadd_ps(value, x, _mm512_set1_ps(rest))), ...);
+  return value;
+}
+#endif
 
 template <class T>
 struct Format;

@@ -63,3 +63,12 @@ FLAMBEAU_INLINE Lanes of_vectors(Lanes first, Lanes second) {
   extern "C" Lanes prefix##v_##name(Lanes a, Lanes b) noexcept {                              \
     return of_vectors<Function, T>(a, b);                                                     \
   }
+
+/// A vector of FLAMBEAU_LANES_OF(function, T) by run(x), as those of its width are named in the ABI
+/// of vector functions. Packages of operators call these too.
+#define FLAMBEAU_TEXT_OF(name) #name
+#define FLAMBEAU_TEXT(name) FLAMBEAU_TEXT_OF(name)
+#define FLAMBEAU_LANES(function, T, Lanes, name, prefix, run)   \
+  extern "C" FLAMBEAU_API Lanes name(Lanes x) noexcept __asm__( \
+      prefix FLAMBEAU_TEXT(FLAMBEAU_LANES_OF(function, T)));    \
+  extern "C" FLAMBEAU_API Lanes name(Lanes x) noexcept { return run(x); }
