@@ -1,3 +1,4 @@
+#include "cpu/lapack/flushed_subnormals.h"
 #include "cpu/lapack/scaling.h"
 #include "cpu/lapack/small_eigen.h"
 #include "kernels/linalg_spectral.h"
@@ -126,8 +127,12 @@ void decompose(const char* op, const Tensor& values, const Tensor& vectors, cons
       const Columns<Complex> numbers(found[b], scratch_values);
       std::optional<Columns<Complex>> columns;
       if (wanted) columns.emplace((*wanted)[b], scratch_vectors);
-      const int failed = solve(n, matrix.data, matrix.column_step, numbers.data(),
-                               columns ? columns->data() : nullptr, columns ? columns->step() : n);
+      const auto solve_scaled = [&] {
+        const FlushedSubnormals flushed;
+        return solve(n, matrix.data, matrix.column_step, numbers.data(),
+                     columns ? columns->data() : nullptr, columns ? columns->step() : n);
+      };
+      const int failed = solve_scaled();
       check(failed == 0, ErrorKind::linalg, op, "(): (matrix ", b,
             ") the algorithm failed to converge: only the eigenvalues from ", failed,
             " on were found");

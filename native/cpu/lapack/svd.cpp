@@ -1,5 +1,7 @@
 #include "cpu/lapack/bidiagonal.h"
+#include "cpu/lapack/flushed_subnormals.h"
 #include "cpu/lapack/rotated.h"
+#include "cpu/lapack/scaling.h"
 #include "kernels/linalg_spectral.h"
 
 namespace flambeau::cpu {
@@ -174,9 +176,14 @@ void decompose(const char* op, const Tensor& U, const Tensor& S, const Tensor& V
         u.emplace((*left)[b], scratch_left);
         vh.emplace((*right)[b], scratch_right);
       }
-      const int failed = solve(matrix.data, values.data(), u ? u->data() : nullptr,
-                               u ? u->step() : 1, vh ? vh->data() : nullptr, vh ? vh->step() : 1);
-      check_success(op, failed, b, given[b]);
+      const int exponent = scale(matrix, false);
+      const auto solve_scaled = [&] {
+        const FlushedSubnormals flushed;
+        return solve(matrix.data, values.data(), u ? u->data() : nullptr, u ? u->step() : 1,
+                     vh ? vh->data() : nullptr, vh ? vh->step() : 1);
+      };
+      check_success(op, solve_scaled(), b, given[b]);
+      for (int64_t i = 0; i < k; ++i) values(i, 0) = std::ldexp(values(i, 0), exponent);
       values.finish();
       if (!left) return;
       u->finish();
