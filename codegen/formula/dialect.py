@@ -24,6 +24,7 @@ class Dialect:
     types: dict[str, str] = field(default_factory=dict)  # where they differ from those of C++
     functions: frozenset[str] | None = None
     inlined: str = ""  # behind the prefix: of functions that are otherwise called, not inlined
+    alone: str = ""  # the same: of those that are called where no choice depends on them
 
     def spell(self, type_: str) -> str:
         """A type, given as C++ spells it."""
@@ -70,6 +71,7 @@ CPP = Dialect(
     complex_literal="::flambeau::math::make_complex<{type}>({real}, {imag})",
     text="std::string_view({code})",
     inlined="inlined::",
+    alone="alone::",
 )
 
 

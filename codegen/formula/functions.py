@@ -41,6 +41,7 @@ _KEYS = frozenset(
         "cost",
         "written_in",
         "branches",
+        "vectors",
         "single",
         "latex",
         "expands",
@@ -92,6 +93,7 @@ class Function:
     cpp: str
     written_in: str | None  # the C++ type that its own C++ function, made of the definition, has
     branches_apart: bool  # lanes compute only those branches that one of them takes
+    has_vectors: bool  # of its own, in C++, which loops call where no choice depends on it
     latex: str
     expands: Expression | None
     definition: Expression | None
@@ -237,6 +239,7 @@ def _entry(node: Node) -> Function:
         cpp=_text(node, "cpp", name).value,
         written_in=_text(node, "written_in").value if node.get("written_in") else None,
         branches_apart=_branches_apart(node),
+        has_vectors=_has_vectors(node),
         latex=_text(node, "latex", rf"\operatorname{{{name}}}").value,
         expands=_formula(node, "expands"),
         definition=_definition(node, "definition"),
@@ -326,6 +329,15 @@ def _branches_apart(node: Tree) -> bool:
         raise DeclarationError.at(branches.span, f"branches is 'apart', not '{branches.value}'")
     if not isinstance(_definition(node, "definition"), nodes.Conditional):
         raise DeclarationError.at(branches.span, "the definition chooses nothing at its top")
+    return True
+
+
+def _has_vectors(node: Tree) -> bool:
+    if node.get("vectors") is None:
+        return False
+    vectors = _text(node, "vectors")
+    if vectors.value != "own":
+        raise DeclarationError.at(vectors.span, f"vectors is 'own', not '{vectors.value}'")
     return True
 
 

@@ -550,6 +550,8 @@ class _Emitter:
         prefix = f"{self.dialect.prefix}{self.dialect.inlined if is_inlined else ''}"
         if function.branches_apart and self._choices == 0:
             prefix = prefix.removesuffix(self.dialect.inlined)  # its lanes choose in calls alone
+        if function.has_vectors and self._choices == 0:
+            prefix += self.dialect.alone
         return Value(f"{prefix}{function.cpp}({', '.join(codes)})", target, ATOM)
 
     def other(self, role: str, value: Value) -> str:

@@ -520,5 +520,6 @@ def _function() -> Schema:
     properties["definition"] = {"anyOf": [text, body]}
     properties["single"] = {"anyOf": [{"enum": [SAME_IN_FLOAT, BY_HAND]}, text, body]}
     properties["branches"] = {"const": "apart"}
+    properties["vectors"] = {"const": "own"}
     properties["cost"] = {"enum": [*range(1, DEAR + 1)]}
     return _closed(properties, ("function", "doc"))

@@ -162,29 +162,26 @@ FLAMBEAU_INLINE T atanh_of(T given) {
 
 }  // namespace detail
 
-/// AVX-512 has instructions for the parts of floats, which vectors of their own take
-/// (logarithms.simd.cpp).
-#if defined(FLAMBEAU_LANES_OF) && defined(__AVX512F__)
-#define FLAMBEAU_LOG(name, base)                                                    \
-  FLAMBEAU_INLINE float name(float x) { return FLAMBEAU_LANES_OF(name, float)(x); } \
-  FLAMBEAU_INLINE double name(double x) { return detail::log_to(x, detail::Bases<double>::base); }
-#else
-#define FLAMBEAU_LOG(name, base)                                                                \
-  FLAMBEAU_INLINE float name(float x) { return detail::log_to(x, detail::Bases<float>::base); } \
-  FLAMBEAU_INLINE double name(double x) { return detail::log_to(x, detail::Bases<double>::base); }
-#endif
-FLAMBEAU_LOG(log, e)
-FLAMBEAU_LOG(log2, two)
-FLAMBEAU_LOG(log10, ten)
-#undef FLAMBEAU_LOG
-
 #define FLAMBEAU_BOTH(name, ...)                                      \
   FLAMBEAU_INLINE float name(float x) { return detail::__VA_ARGS__; } \
   FLAMBEAU_INLINE double name(double x) { return detail::__VA_ARGS__; }
+FLAMBEAU_BOTH(log, log_to(x, detail::Bases<decltype(x)>::e))
+FLAMBEAU_BOTH(log2, log_to(x, detail::Bases<decltype(x)>::two))
+FLAMBEAU_BOTH(log10, log_to(x, detail::Bases<decltype(x)>::ten))
 FLAMBEAU_BOTH(log1p, log_of_one_and(x, decltype(x)(0)))
 FLAMBEAU_BOTH(asinh, asinh_of(x))
 FLAMBEAU_BOTH(acosh, acosh_of(x))
 FLAMBEAU_BOTH(atanh, atanh_of(x))
 #undef FLAMBEAU_BOTH
+
+#if defined(FLAMBEAU_LANES_OF) && defined(__AVX512F__)
+/// AVX-512 has instructions for the parts of floats, which vectors of their own take
+/// (logarithms.simd.cpp).
+namespace alone {
+FLAMBEAU_INLINE float log(float x) { return FLAMBEAU_LANES_OF(log, float)(x); }
+FLAMBEAU_INLINE float log2(float x) { return FLAMBEAU_LANES_OF(log2, float)(x); }
+FLAMBEAU_INLINE float log10(float x) { return FLAMBEAU_LANES_OF(log10, float)(x); }
+}  // namespace alone
+#endif
 
 }  // namespace FLAMBEAU_MATH
