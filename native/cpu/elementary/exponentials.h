@@ -23,12 +23,14 @@ FLAMBEAU_INLINE float power_of_two(uint32_t exponent) {
 
 /// mantissa * 2^n for n in [-190, 128]: in two factors, of which the second has the sign of n, so
 /// that results below the normal range are rounded once. Those below all others are products of an
-/// exact 0, as processors take long for one that is rounded to 0. A NaN passes.
+/// exact 0, as processors take long for one that is rounded to 0: by a mask, for compilers
+/// choose after the product where the second factor is known. A NaN passes.
 FLAMBEAU_INLINE float scaled(float mantissa, Rounded n, bool grows) {
   const uint32_t offset = grows ? 1u << 23 : static_cast<uint32_t>(-(64 << 23));
   const float second = grows ? 2.f : 0x1p-64f;
   const float first = mantissa * power_of_two(n.exponent() - offset);
-  return (first <= kHalfOfLeast ? 0.f : first) * second;
+  const uint32_t kept = static_cast<uint32_t>(first <= kHalfOfLeast) - 1;
+  return std::bit_cast<float>(std::bit_cast<uint32_t>(first) & kept) * second;
 }
 
 /// e^x = e^r 2^n for |x| below 2^22 or so: n = round(x / ln 2), r = x - n ln 2 in two parts.
