@@ -118,6 +118,15 @@ def test_a_cost_is_a_number(tree: Path, cost: str) -> None:
         load_functions()
 
 
+def test_vectors_are_a_functions_own(tree: Path) -> None:
+    append_function(tree, 'definition: "2 * x", vectors: wide')
+    with (
+        library_folder(tree / "declarations"),
+        pytest.raises(DeclarationError, match=r"powers.yaml:\d+:\d+: .*vectors is 'own', not 'wide'"),
+    ):
+        load_functions()
+
+
 @pytest.mark.parametrize("kind", ["pointwise", "structured"])
 def test_an_empty_folder_becomes_a_package(
     tmp_path: Path, kind: str, shell: dict[str, str]

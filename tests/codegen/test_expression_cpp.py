@@ -155,6 +155,9 @@ def test_compiled_formulas_agree_with_numpy(tmp_path: Path) -> None:
         ("x + 1j", [], [], "x + ::flambeau::math::make_complex<T>(0.0, 1.0)"),
         ("mask and not index", [], [], "mask && !(index != 0)"),
         ("conj(p) * x", ["const T c0 = static_cast<T>(p);"], [], "c0 * x"),
+        # Vectors of their own are called where nothing chooses.
+        ("log(x) * y", [], [], "math::alone::log(x) * y"),
+        ("log(x) if y > 0 else x", [], [], "y > T(0) ? math::log(x) : x"),
     ],
 )
 def test_spelling(source: str, hoisted: list[str], statements: list[str], result: str) -> None:

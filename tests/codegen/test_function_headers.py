@@ -29,7 +29,7 @@ def generated() -> dict[str, str]:
 
 def called(text: str) -> set[str]:
     """The functions of formulas that C++ calls."""
-    names = set(re.findall(r"\bmath::(?:inlined::)*(\w+)\(", text))
+    names = set(re.findall(r"\bmath::(?:inlined::|alone::)*(\w+)\(", text))
     return names - set(re.findall(r"\b(\w+)\(", (ROOT / "native" / NUMBERS).read_text("utf-8")))
 
 

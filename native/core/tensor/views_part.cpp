@@ -177,7 +177,7 @@ std::vector<View> split_with_sizes(const Tensor& self, IntList split_sizes, int6
   check(total == self.sizes()[dim], ErrorKind::runtime, "split_with_sizes: argument split_sizes ",
         ShapeText{split_sizes}, " adds up to ", total, ", expected the size ", self.sizes()[dim],
         " of dimension ", dim, " of shape ", self.sizes());
-  std::vector<View> result;
+  std::vector<View> result = room_for(static_cast<int64_t>(split_sizes.size()));
   int64_t start = 0;
   for (const int64_t size : split_sizes) {
     result.push_back(narrow(self, dim, start, size));

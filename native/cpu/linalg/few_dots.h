@@ -105,7 +105,8 @@ class FewDots {
       add([&](const Element* line) { return elements_along<Form>(line + p, depth - p); });
 #pragma GCC unroll 4
     for (int64_t v = 0; v < kSums; v += kVector) {
-      const Vector<S> total = lane_sums<S>(sum + v);
+      const Vector<S> total =
+          across_lanes<S>(sum + v, [](Vector<S> a, Vector<S> b) { return a + b; });
       store(sums + v, from > 0 ? total + load(sums + v) : total);
     }
   }

@@ -140,7 +140,7 @@ class HalfTarget {
   const T* at(int i, int j) const { return c_ + i * ldc_ + j; }
   [[gnu::always_inline]] void write(int i, int j, Vector<float> sum, const Mask<float>*) const {
     const HalfVector halves =
-        is_plain_ ? Form::narrow(sum) : narrowed<T>(sum * splat(alpha_) + load(shift_ + j));
+        is_plain_ ? Form::narrow(sum) : Form::narrow_any(sum * splat(alpha_) + load(shift_ + j));
     T* const to = c_ + i * ldc_ + j;
     const int64_t left = columns_ - j;
     if (left >= kLine)

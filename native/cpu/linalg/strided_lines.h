@@ -103,8 +103,9 @@ struct Widened {
   static Vector<float> along(const T* line) { return widen(line); }
   /// One step of neighbouring lines.
   static Vector<float> across(const T* row, int64_t, bool) { return widen(row); }
-  /// Sums of products.
+  /// Sums of products, and any numbers.
   static HalfVector narrow(Vector<float> sums) { return narrowed<T>(sums); }
+  static HalfVector narrow_any(Vector<float> values) { return narrowed<T>(values); }
 };
 
 /// Pairs of bfloat16 that follow each other along the depth: an element is two steps.
@@ -126,6 +127,15 @@ struct Paired {
 #else
     return narrowed<Element>(sums);
 #endif
+  }
+  /// The instruction has 0 for subnormal numbers, which are rare.
+  [[gnu::always_inline]] static HalfVector narrow_any(Vector<float> values) {
+#ifdef FLAMBEAU_BFLOAT16_PRODUCTS
+    constexpr int kSubnormal = 0x20;
+    if (FLAMBEAU_LIKELY(_mm512_fpclass_ps_mask((__m512)values, kSubnormal) == 0))
+      return (HalfVector)_mm512_cvtneps_pbh((__m512)values);
+#endif
+    return narrowed<Element>(values);
   }
 };
 

@@ -167,23 +167,26 @@ struct Mask {
 #endif
 };
 
-/// Lanes `apart` from each other are added: half of the lanes of the result are of a, half of b.
-template <int apart, class V>
-[[gnu::always_inline]] inline V add_lanes(V a, V b) {
+/// Lanes `apart` from each other are combined: half of the lanes of the result are of a, half of b.
+template <int apart, class V, class Combine>
+[[gnu::always_inline]] inline V combine_lanes(V a, V b, const Combine& combine) {
   constexpr int lanes = sizeof(V) / sizeof(a[0]);
   return [&]<int... i>(std::integer_sequence<int, i...>) {
-    return __builtin_shufflevector(a, b, (i & apart ? i + lanes : i)...) +
-           __builtin_shufflevector(a, b, (i & apart ? i + lanes - apart : i + apart)...);
+    return combine(
+        V(__builtin_shufflevector(a, b, (i & apart ? i + lanes : i)...)),
+        V(__builtin_shufflevector(a, b, (i & apart ? i + lanes - apart : i + apart)...)));
   }
   (std::make_integer_sequence<int, lanes>());
 }
 
-/// Lane i is the sum of the lanes of vector i, of as many as it has lanes; they are overwritten.
-template <class T, int apart = kLanes<T> / 2>
-[[gnu::always_inline]] inline Vector<T> lane_sums(Vector<T>* vectors) {
+/// Lane i is what `combine` makes of the lanes of vector i, of as many vectors as one has lanes;
+/// they are overwritten.
+template <class T, int apart = kLanes<T> / 2, class Combine>
+[[gnu::always_inline]] inline Vector<T> across_lanes(Vector<T>* vectors, const Combine& combine) {
 #pragma GCC unroll 8
-  for (int q = 0; q < apart; ++q) vectors[q] = add_lanes<apart>(vectors[q], vectors[q + apart]);
-  if constexpr (apart > 1) return lane_sums<T, apart / 2>(vectors);
+  for (int q = 0; q < apart; ++q)
+    vectors[q] = combine_lanes<apart>(vectors[q], vectors[q + apart], combine);
+  if constexpr (apart > 1) return across_lanes<T, apart / 2>(vectors, combine);
   return vectors[0];
 }
 

@@ -54,15 +54,6 @@ Vector<C> exponentials_in_lanes(C* x, int64_t count, C shift) {
   return load(lane);
 }
 
-/// Of a vector for each of kLanes rows: the vector of what `combine` makes of every row's lanes.
-template <class C, class Combine>
-Vector<C> across_lanes(Vector<C> (&rows)[kLanes<C>], const Combine& combine) {
-  transpose_square<C>(rows);
-  for (int half = kLanes<C> / 2; half > 0; half /= 2)
-    for (int i = 0; i < half; ++i) rows[i] = combine(rows[i], rows[i + half]);
-  return rows[0];
-}
-
 /// Scores of some rows become weights; the rows' sums become relative to their new largest scores.
 /// Columns from `seen(i)` on have no weight in row i. As many rows as a vector has lanes are taken
 /// together, since what joins the lanes of one takes longer than its exponentials.

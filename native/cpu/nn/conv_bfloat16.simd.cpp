@@ -48,9 +48,9 @@ void pad_rows(const SourceRows<bfloat16>& rows, bfloat16* to) {
 void finish_row(const float* sums, float shift, int64_t count, bfloat16* to) {
   constexpr int64_t lanes = kLanes<float>;
   for (; count >= lanes; count -= lanes, sums += lanes, to += lanes)
-    *reinterpret_cast<HalfVector*>(to) = narrowed<bfloat16>(load(sums) + splat(shift));
+    *reinterpret_cast<HalfVector*>(to) = Paired::narrow_any(load(sums) + splat(shift));
   if (count == 0) return;
-  const HalfVector rest = narrowed<bfloat16>(Mask<float>(count).load(sums) + splat(shift));
+  const HalfVector rest = Paired::narrow_any(Mask<float>(count).load(sums) + splat(shift));
   std::memcpy(static_cast<void*>(to), &rest, static_cast<size_t>(count) * sizeof(bfloat16));
 }
 

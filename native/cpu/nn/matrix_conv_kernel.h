@@ -210,7 +210,7 @@ inline void finish_matrix_row(const float* sums, float shift, int64_t count, bfl
   if (shift == 0)
     finish([](Vector<float> value) { return Paired::narrow(value); });
   else
-    finish([&](Vector<float> value) { return narrowed<bfloat16>(value + splat(shift)); });
+    finish([&](Vector<float> value) { return Paired::narrow_any(value + splat(shift)); });
 }
 #endif
 

@@ -59,7 +59,7 @@ class PixelResults {
     // Sums are never subnormal; a shift may make them so.
     if (block_.bias)
       write_by(first, count, sums, [&](Vector<float> value, int64_t v) {
-        return narrowed<bfloat16>(value + shifts_[v]);
+        return Paired::narrow_any(value + shifts_[v]);
       });
     else
       write_by(first, count, sums,
