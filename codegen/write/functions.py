@@ -12,7 +12,8 @@ from flambeau.codegen.formula.nodes import Expression
 from flambeau.codegen.formula.to_cpp import ScalarCode, Symbol, emit_scalar
 from flambeau.codegen.write.files import Sink
 
-_INLINED = replace(CPP, prefix=f"{CPP.prefix}{CPP.inlined}", alone="")  # definitions call few others
+# Definitions call few others.
+_INLINED = replace(CPP, prefix=f"{CPP.prefix}{CPP.inlined}", alone="")
 
 
 @dataclass(frozen=True, slots=True)

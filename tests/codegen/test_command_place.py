@@ -120,10 +120,8 @@ def test_a_cost_is_a_number(tree: Path, cost: str) -> None:
 
 def test_vectors_are_a_functions_own(tree: Path) -> None:
     append_function(tree, 'definition: "2 * x", vectors: wide')
-    with (
-        library_folder(tree / "declarations"),
-        pytest.raises(DeclarationError, match=r"powers.yaml:\d+:\d+: .*vectors is 'own', not 'wide'"),
-    ):
+    message = r"powers.yaml:\d+:\d+: .*vectors is 'own', not 'wide'"
+    with library_folder(tree / "declarations"), pytest.raises(DeclarationError, match=message):
         load_functions()
 
 
