@@ -1,6 +1,7 @@
 #pragma once
 
 #include <algorithm>
+#include <type_traits>
 
 #include "core/threads/parallel.h"
 #include "cpu/linalg/gemm_strategies.h"
@@ -26,13 +27,18 @@ struct FewLines {
   int64_t bias_few, bias_many;  ///< its steps
 
   void write(int64_t i, int64_t j, GemmFactor<T> sum) const {
-    using S = GemmFactor<T>;
+    using S = Wrapping;
     T& out = c[i * few_step + j * many_step];
-    S value = static_cast<S>(alpha * sum);
-    if (beta != S(0)) value += static_cast<S>(beta * static_cast<S>(out));
+    S value = static_cast<S>(alpha) * static_cast<S>(sum);
+    if (beta != GemmFactor<T>(0)) value += static_cast<S>(beta) * static_cast<S>(out);
     if (bias) value += static_cast<S>(bias[i * bias_few + j * bias_many]);
     out = static_cast<T>(value);
   }
+
+ private:
+  /// Integers overflow as unsigned ones do.
+  using Wrapping = typename std::conditional_t<std::is_integral_v<T>, std::make_unsigned<T>,
+                                               std::type_identity<GemmFactor<T>>>::type;
 };
 
 /// Computes a product of which one factor has at most `most` lines, and the other dense ones, on
