@@ -168,3 +168,14 @@ def test_what_is_not_covered() -> None:
     assert invariants(False)(invariants.is_enabled)() is False and invariants.is_enabled()
     invariants.disable()
     assert not invariants.is_enabled()
+
+
+@pytest.mark.parametrize(
+    ("values", "dense_dim"),
+    [(torch.ones(2, 3, 2), 1), (torch.ones(2, 3, dtype=torch.uint32), 0)],
+    ids=["rows of values", "unsigned"],
+)
+def test_columns_are_of_numbers_that_add_up(values: torch.Tensor, dense_dim: int) -> None:
+    assert values.to_sparse_csr(dense_dim=dense_dim).layout is torch.sparse_csr
+    with pytest.raises(NotImplementedError, match=r"to_sparse_csc\(\): compressed columns are of"):
+        values.to_sparse_csc(dense_dim=dense_dim)

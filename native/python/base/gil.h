@@ -3,6 +3,7 @@
 #include <Python.h>
 #include <cxxabi.h>
 
+#include <algorithm>
 #include <cstdint>
 
 #include "core/tensor/tensor.h"
@@ -82,8 +83,11 @@ PyRef call_python(Function* function, Arguments... arguments) {
   return checked(detail::unless_ended([&] { return function(arguments...); }));
 }
 
-/// How many elements a call on these arguments touches, roughly.
-inline int64_t work_of(const Tensor& tensor) { return tensor.defined() ? tensor.numel() : 0; }
+/// How many elements a call on these arguments touches, roughly: sums of many such do not overflow.
+inline int64_t work_of(const Tensor& tensor) {
+  constexpr int64_t kMost = int64_t{1} << 40;
+  return tensor.defined() ? std::min(tensor.numel(), kMost) : 0;
+}
 inline int64_t work_of(const Operand& operand) {
   return operand.is_tensor() ? work_of(operand.tensor()) : 0;
 }
