@@ -239,7 +239,7 @@ def _entry(node: Node) -> Function:
         cpp=_text(node, "cpp", name).value,
         written_in=_text(node, "written_in").value if node.get("written_in") else None,
         branches_apart=_branches_apart(node),
-        has_vectors=_has_vectors(node),
+        has_vectors=_says(node, "vectors", "own"),
         latex=_text(node, "latex", rf"\operatorname{{{name}}}").value,
         expands=_formula(node, "expands"),
         definition=_definition(node, "definition"),
@@ -322,22 +322,21 @@ def _single_text(node: Tree) -> str:
 
 
 def _branches_apart(node: Tree) -> bool:
-    if node.get("branches") is None:
+    if not _says(node, "branches", "apart"):
         return False
-    branches = _text(node, "branches")
-    if branches.value != "apart":
-        raise DeclarationError.at(branches.span, f"branches is 'apart', not '{branches.value}'")
     if not isinstance(_definition(node, "definition"), nodes.Conditional):
-        raise DeclarationError.at(branches.span, "the definition chooses nothing at its top")
+        span = _text(node, "branches").span
+        raise DeclarationError.at(span, "the definition chooses nothing at its top")
     return True
 
 
-def _has_vectors(node: Tree) -> bool:
-    if node.get("vectors") is None:
+def _says(node: Tree, key: str, word: str) -> bool:
+    """Whether a key is there that has but one value."""
+    if node.get(key) is None:
         return False
-    vectors = _text(node, "vectors")
-    if vectors.value != "own":
-        raise DeclarationError.at(vectors.span, f"vectors is 'own', not '{vectors.value}'")
+    text = _text(node, key)
+    if text.value != word:
+        raise DeclarationError.at(text.span, f"{key} is '{word}', not '{text.value}'")
     return True
 
 
