@@ -480,19 +480,16 @@ def test_singular_values_of_zeros_have_a_gradient() -> None:
 
 
 @pytest.mark.parametrize("scale", [1e-42, 1e-30, 1.0, 1e30])
-@pytest.mark.parametrize("rows", [20, 60])
+@pytest.mark.parametrize("rows", [24, 60])
 def test_repeated_rows_of_any_scale_have_their_values(rows: int, scale: float) -> None:
     """Matrices of rank 3, whose iterations leave numbers below the normal range; and such numbers
     themselves, which are not lost."""
     tile = np.random.default_rng(0).standard_normal((4, 3))
-    matrix = (np.tile(tile, (rows // 4, rows // 3))[:, :rows] * scale).astype(np.float32)
+    matrix = (np.tile(tile, (rows // 4, rows // 3)) * scale).astype(np.float32)
     expected = np.linalg.svd(matrix.astype(np.float64))[1]
     room = 1e-5 * expected[0] + np.finfo(np.float32).smallest_subnormal * rows
     given = flambeau.tensor(matrix)
     for values in (linalg.svdvals(given), linalg.svd(given)[1]):
         np.testing.assert_allclose(values.numpy(), expected, rtol=0, atol=room)
-    square = matrix[:, : matrix.shape[0]]
-    if square.shape[0] == square.shape[1]:
-        sums = linalg.eigvals(flambeau.tensor(square)).sum().numpy()
-        trace = np.trace(square.astype(np.float64))
-        np.testing.assert_allclose(sums, trace, rtol=0, atol=room * rows)
+    trace = np.trace(matrix.astype(np.float64))
+    np.testing.assert_allclose(linalg.eigvals(given).sum().numpy(), trace, rtol=0, atol=room * rows)

@@ -104,11 +104,8 @@ int find_singular(const Matrix<const T>& a, T* values, const Matrix<T>& left,
   copy<T>(a, owned.all());
   for (int64_t j = 0; j < left.columns; ++j) std::fill_n(&u.all()(0, j), m, T(0));
   const int exponent = scale(owned.all(), false);
-  const auto solve_scaled = [&] {
-    const FlushedSubnormals flushed;
-    return solve(owned.all(), values, u.all(), vh.all());
-  };
-  const int failed = solve_scaled();
+  const int failed =
+      flushing_subnormals([&] { return solve(owned.all(), values, u.all(), vh.all()); });
   if (failed != 0) return failed;
   for (int64_t i = 0; i < n; ++i) values[i] = std::ldexp(values[i], exponent);
   copy<T>(constant(u.all()), left);

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <utility>
 #if defined(__SSE__)
 #include <immintrin.h>
 #endif
@@ -22,5 +23,12 @@ class FlushedSubnormals {
   FlushedSubnormals() {}
 #endif
 };
+
+/// What solve() returns, which iterates on a scaled matrix.
+template <class Solve>
+decltype(auto) flushing_subnormals(Solve&& solve) {
+  const FlushedSubnormals flushed;
+  return std::forward<Solve>(solve)();
+}
 
 }  // namespace flambeau::cpu::lapack

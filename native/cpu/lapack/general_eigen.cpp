@@ -127,12 +127,10 @@ void decompose(const char* op, const Tensor& values, const Tensor& vectors, cons
       const Columns<Complex> numbers(found[b], scratch_values);
       std::optional<Columns<Complex>> columns;
       if (wanted) columns.emplace((*wanted)[b], scratch_vectors);
-      const auto solve_scaled = [&] {
-        const FlushedSubnormals flushed;
+      const int failed = flushing_subnormals([&] {
         return solve(n, matrix.data, matrix.column_step, numbers.data(),
                      columns ? columns->data() : nullptr, columns ? columns->step() : n);
-      };
-      const int failed = solve_scaled();
+      });
       check(failed == 0, ErrorKind::linalg, op, "(): (matrix ", b,
             ") the algorithm failed to converge: only the eigenvalues from ", failed,
             " on were found");

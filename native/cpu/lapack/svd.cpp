@@ -177,12 +177,11 @@ void decompose(const char* op, const Tensor& U, const Tensor& S, const Tensor& V
         vh.emplace((*right)[b], scratch_right);
       }
       const int exponent = scale(matrix, false);
-      const auto solve_scaled = [&] {
-        const FlushedSubnormals flushed;
+      const int failed = flushing_subnormals([&] {
         return solve(matrix.data, values.data(), u ? u->data() : nullptr, u ? u->step() : 1,
                      vh ? vh->data() : nullptr, vh ? vh->step() : 1);
-      };
-      check_success(op, solve_scaled(), b, given[b]);
+      });
+      check_success(op, failed, b, given[b]);
       for (int64_t i = 0; i < k; ++i) values(i, 0) = std::ldexp(values(i, 0), exponent);
       values.finish();
       if (!left) return;

@@ -17,10 +17,9 @@ class FewDots {
   static constexpr int64_t kVector = kLanes<Packed>, kSums = kLanes<float>;
   static constexpr int64_t kSteps = kVector * Form::kSteps;  // of the depth in a vector
 
- public:
-  /// Of the few, that are multiplied at a time.
-  static constexpr int64_t kRows = kSums < 16 ? 4 : 8;
+  static constexpr int64_t kRows = kSums < 16 ? 4 : 8;  // of the few, multiplied at a time
 
+ public:
   explicit FewDots(const FewLines<Element>& call)
       : call_(call),
         elements_((call.depth + kSteps - 1) / kSteps * kVector),
