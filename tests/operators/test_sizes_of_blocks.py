@@ -162,8 +162,14 @@ def test_index_add(shape: tuple[int, ...], alpha: float) -> None:
     close(result.numpy(), expected, np.float64)
 
 
+COMPLEX_PRODUCTS = (
+    *((2, 3, 2), (7, 9, 11), (64, 40, 20), (130, 300, 37)),
+    *((1, 600, 300), (3, 600, 300), (300, 600, 3), (300, 600, 1), (40, 500, 300), (300, 500, 40)),
+)
+
+
 @pytest.mark.parametrize("dtype", DTYPES)
-@pytest.mark.parametrize(("m", "k", "n"), [(2, 3, 2), (7, 9, 11), (64, 40, 20), (130, 300, 37)])
+@pytest.mark.parametrize(("m", "k", "n"), COMPLEX_PRODUCTS)
 def test_complex_products(m: int, k: int, n: int, dtype: Any) -> None:
     bias, a, b = (
         normal(*shape, 2, dtype=dtype).view(np.result_type(dtype, np.complex64))[..., 0]

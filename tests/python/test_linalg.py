@@ -307,25 +307,43 @@ def test_lu_names_the_first_pivot_that_is_zero(column: int) -> None:
     assert linalg.det(x) == 0
 
 
+TRIANGULAR_SYSTEMS = [(9, 3), (32, 9), (33, 200), (150, 129), (100, 1), (550, 2), (530, 30)]
+
+
 @pytest.mark.parametrize("upper", [False, True])
 @pytest.mark.parametrize("left", [False, True])
 @pytest.mark.parametrize("unit", [False, True])
-@pytest.mark.parametrize("size", [(9, 3), (32, 9), (33, 200), (150, 129), (100, 1)], ids=str)
+@pytest.mark.parametrize("size", TRIANGULAR_SYSTEMS, ids=str)
+@pytest.mark.parametrize("dtype", ["float64", "complex128"])
 def test_triangular_systems_of_all_sizes(
-    size: tuple[int, int], upper: bool, left: bool, unit: bool
+    size: tuple[int, int], upper: bool, left: bool, unit: bool, dtype: str
 ) -> None:
     n, count = size
-    a = random(n, n).detach() / n + 2 * flambeau.eye(n, dtype=flambeau.float64)
-    b = random(*(size if left else size[::-1]), seed=1).detach()
+    kind = getattr(flambeau, dtype)
+    a = random(n, n).detach().to(kind) / n + 2 * flambeau.eye(n, dtype=kind)
+    b = random(*(size if left else size[::-1]), seed=1).detach().to(kind)
+    if kind.is_complex:
+        a, b = a + 1j * a.T, b * (1 - 2j)
     triangle = a.triu() if upper else a.tril()
     if unit:
-        triangle = triangle - triangle.diag().diag() + flambeau.eye(n, dtype=flambeau.float64)
+        triangle = triangle - triangle.diag().diag() + flambeau.eye(n, dtype=kind)
     for laid in (a, a.T.contiguous().T):
         for given in (b, b.T.contiguous().T):
             x = linalg.solve_triangular(laid, given, upper=upper, left=left, unitriangular=unit)
             product = triangle @ x if left else x @ triangle
             np.testing.assert_allclose(product.numpy(), b.numpy(), atol=1e-9)
     assert count in x.shape
+
+
+@pytest.mark.parametrize("scale", [1e-310, 1e-300, 8e306])
+@pytest.mark.parametrize("dtype", ["float64", "complex128"])
+def test_a_diagonal_whose_reciprocals_are_no_normal_numbers(scale: float, dtype: str) -> None:
+    kind = getattr(flambeau, dtype)
+    diagonal = scale * flambeau.arange(1, 21, dtype=flambeau.float64).to(kind)
+    b = scale * (flambeau.arange(400, dtype=flambeau.float64).reshape(20, 20) / 30).to(kind)
+    x = linalg.solve_triangular(diagonal.diag(), b, upper=False)
+    expected = np.arange(400).reshape(20, 20) / 30 / np.arange(1, 21)[:, None]
+    np.testing.assert_allclose(x.numpy(), expected, rtol=1e-11 if scale > 1e-308 else 1e-3)
 
 
 def test_a_triangle_with_zeros_and_infinities_spreads_them_downwards_only() -> None:

@@ -5,19 +5,20 @@
 #include <numeric>
 #include <vector>
 
-#include "cpu/lapack/small_factors.h"
+#include "cpu/lapack/small_triangles.h"
 
 namespace flambeau::cpu::lapack {
 namespace {
 
 constexpr int64_t kWorth = 200'000;  // multiplications that pay for another thread
+constexpr int64_t kBeside = 8;       // right-hand sides that are not shared out
 
 template <class T>
 void solve_columns(const Matrix<const T>& a, const Matrix<T>& b, bool is_upper, bool is_unit) {
   const int64_t n = a.rows;
-  if (n <= kTriangle)
-    return small_factors<T>().substitute({is_upper, is_unit, n, b.columns, a.data, a.row_step,
-                                          a.column_step, b.data, b.row_step, b.column_step});
+  if (n <= triangle_rows<T>(b.columns))
+    return substitute<T>({is_upper, is_unit, n, b.columns, a.data, a.row_step, a.column_step,
+                          b.data, b.row_step, b.column_step});
   const int64_t half = half_of(n, kTriangle), rest = n - half;
   const Matrix<const T> top = part(a, 0, 0, half, half), bottom = part(a, half, half, rest, rest);
   const Matrix<T> above = part(b, 0, 0, half, b.columns), below = part(b, half, 0, rest, b.columns);
@@ -32,13 +33,13 @@ void solve_columns(const Matrix<const T>& a, const Matrix<T>& b, bool is_upper, 
   }
 }
 
-/// Few right-hand sides one below the other, so that products read the triangle in order.
+/// A single right-hand side is dense, so that products read the triangle in order.
 template <class T>
-void solve_few_columns(const Matrix<const T>& a, const Matrix<T>& b, bool is_upper, bool is_unit) {
-  if (b.columns > kFewSides || b.rows <= kTriangle || b.row_step == 1)
+void solve_dense(const Matrix<const T>& a, const Matrix<T>& b, bool is_upper, bool is_unit) {
+  if (b.columns > 1 || b.rows <= kTriangle || b.row_step == 1)
     return solve_columns(a, b, is_upper, is_unit);
   Scratch<T> scratch;
-  const Matrix<T> dense{scratch.of(b.rows * b.columns), b.rows, b.columns, 1, b.rows};
+  const Matrix<T> dense{scratch.of(b.rows), b.rows, 1, 1, b.rows};
   copy<T>(constant(b), dense);
   solve_columns(a, dense, is_upper, is_unit);
   copy<T>(constant(dense), b);
@@ -49,8 +50,8 @@ void solve_few_columns(const Matrix<const T>& a, const Matrix<T>& b, bool is_upp
 template <class T>
 void solve_triangle(const Matrix<const T>& a, const Matrix<T>& b, bool is_upper, bool is_unit) {
   const int64_t work = std::max<int64_t>(1, a.rows * a.rows / 2);
-  parallel_for(0, b.columns, std::max<int64_t>(1, kWorth / work), [&](int64_t begin, int64_t end) {
-    solve_few_columns(a, part(b, 0, begin, b.rows, end - begin), is_upper, is_unit);
+  parallel_for(0, b.columns, std::max(kBeside, kWorth / work), [&](int64_t begin, int64_t end) {
+    solve_dense(a, part(b, 0, begin, b.rows, end - begin), is_upper, is_unit);
   });
 }
 

@@ -7,9 +7,6 @@
 /// which are faster than LAPACK's and share our threads.
 namespace flambeau::cpu::lapack {
 
-/// So many right-hand sides are multiplied one by one.
-inline constexpr int64_t kFewSides = 4;
-
 /// A matrix of its own, by columns, in memory of the pool: new pages cost more than a product.
 template <class T>
 class Owned {
@@ -31,11 +28,7 @@ void multiply(const Matrix<T>& c, T alpha, const Matrix<const T>& a, const Matri
               T beta) {
   const MatrixView<T> left{a.data, a.row_step, a.column_step};
   const MatrixView<T> right{b.data, b.row_step, b.column_step};
-  if (c.columns <= kFewSides && c.row_step == 1 && (a.column_step == 1 || a.row_step == 1)) {
-    // a is read where it lies.
-    for (int64_t j = 0; j < c.columns; ++j)
-      gemm<T>({c.rows, 1, a.columns, left, right.at(0, j), &c(0, j), 1, alpha, beta});
-  } else if (c.column_step == 1)
+  if (c.column_step == 1 && c.columns > 1)
     gemm<T>({c.rows, c.columns, a.columns, left, right, c.data, c.row_step, alpha, beta});
   else
     gemm<T>({c.columns, c.rows, a.columns, right.transposed(), left.transposed(), c.data,

@@ -48,4 +48,11 @@ T imaginary_part(complex<T> value) {
   return value.im;
 }
 
+/// y -= factor * x in elements [first, rows).
+template <class T>
+void subtract(int64_t first, int64_t rows, T factor, const T* __restrict x, T* __restrict y) {
+#pragma omp simd
+  for (int64_t i = first; i < rows; ++i) y[i] = y[i] - factor * x[i];
+}
+
 }  // namespace flambeau::cpu::FLAMBEAU_ISA

@@ -5,17 +5,6 @@
 
 namespace flambeau::cpu {
 
-/// A square triangle and the right-hand sides beside it, of any strides.
-template <class T>
-struct Triangular {
-  bool is_upper, is_unit;
-  int64_t rows, columns;  ///< rows: at most kTriangle
-  const T* a;
-  int64_t a_row, a_column;
-  T* b;
-  int64_t b_row, b_column;
-};
-
 /// Columns that are factored by reflections, and what is known of them: where each stood, and the
 /// norms of what is left of them below the rows that are done, now and when they were last added
 /// up.
@@ -43,8 +32,8 @@ struct ReflectedColumns {
   bool adjoint;
 };
 
-/// Factors of few columns, and systems of few rows: what large ones are cut into. Matrices lie by
-/// columns. Compiled once per instruction set (small_factors.simd.cpp).
+/// Factors of few columns: what large ones are cut into. Matrices lie by columns. Compiled once per
+/// instruction set (small_factors.simd.cpp).
 template <class T>
 struct SmallFactors {
   /// What LAPACK's getrf does, column by column: `a` lies by columns, `step` elements apart.
@@ -67,12 +56,10 @@ struct SmallFactors {
   /// What LAPACK's orm2r does from the left: the columns of c, few, are reflected one after the
   /// other. No reflection has fewer rows than there are reflections.
   void (*apply)(const ReflectedColumns<T>& c);
-  /// Solves for each column of b, which becomes the solution.
-  void (*substitute)(const Triangular<T>& system);
 };
 
-/// Columns that are factored one by one, and rows that are solved one by one.
-inline constexpr int64_t kPanel = 16, kTriangle = 32;
+/// Columns that are factored one by one.
+inline constexpr int64_t kPanel = 16;
 
 FLAMBEAU_IN_EACH_SET(template <class T> const SmallFactors<T>& small_factors();)
 

@@ -1,16 +1,9 @@
+#include <algorithm>
+
 #include "cpu/linalg/gemm_strategies.h"
-#include "cpu/linalg/matrix_copy.h"
 
 namespace flambeau::cpu {
 namespace {
-
-template <class T>
-MatrixView<complex<T>> dense_rows(int64_t m, int64_t k, MatrixView<complex<T>> a, Tensor& owner) {
-  if (a.column == 1) return a;
-  owner = empty(Shape{m, k}, dtype_of<complex<T>>);
-  copy_matrix(m, k, a, owner.data<complex<T>>(), [](complex<T> value) { return value; });
-  return {owner.data<complex<T>>(), k, 1};
-}
 
 /// Writes an element of the result, given the product.
 template <class T>
@@ -21,38 +14,66 @@ void finish(const Product<complex<T>>& call, complex<T> value, complex<T>* out, 
   *out = value;
 }
 
-/// A matrix [rows, depth] and a vector whose elements are `step` apart: two products with real
-/// vectors, which read the matrix where it lies. write(i, sum) takes the results.
+/// The products of a matrix [rows, depth], whose rows are dense, and each of `count` vectors: one
+/// with twice as many real vectors, (re, -im) and (im, re) of each, which reads the matrix where it
+/// lies. write(i, v, sum) takes the results.
 template <class T, class Write>
-void multiply_vector(int64_t rows, int64_t depth, MatrixView<complex<T>> matrix,
-                     const complex<T>* vector, int64_t step, const Write& write) {
-  const bool by_columns = matrix.row == 1 && matrix.column != 1;
-  Tensor copy;
-  if (!by_columns) matrix = dense_rows(rows, depth, matrix, copy);
-  // Of rows: (re, -im) and (im, re) of the vector. Of columns: its real parts, its imaginary parts.
-  const int64_t length = by_columns ? depth : 2 * depth, sums = by_columns ? 2 * rows : rows;
-  const Tensor factors = empty(Shape{2, length}, dtype_of<T>);
-  const Tensor results = empty(Shape{2, sums}, dtype_of<T>);
-  T *const first = factors.data<T>(), *const second = first + length;
-  for (int64_t p = 0; p < depth; ++p) {
-    const complex<T> value = vector[p * step];
-    if (by_columns) {
-      first[p] = value.re;
-      second[p] = value.im;
-    } else {
+void multiply_vectors(int64_t rows, int64_t depth, MatrixView<complex<T>> matrix, int64_t count,
+                      MatrixView<complex<T>> vectors, const Write& write) {
+  const Tensor factors = empty(Shape{2 * count, 2 * depth}, dtype_of<T>);
+  const Tensor results = empty(Shape{2 * count, rows}, dtype_of<T>);
+  T* const factor = factors.data<T>();
+  for (int64_t v = 0; v < count; ++v) {
+    T *const first = factor + 4 * v * depth, *const second = first + 2 * depth;
+    for (int64_t p = 0; p < depth; ++p) {
+      const complex<T> value = vectors.data[v * vectors.row + p * vectors.column];
       first[2 * p] = second[2 * p + 1] = value.re;
       first[2 * p + 1] = -value.im;
       second[2 * p] = value.im;
     }
   }
-  const MatrixView<T> real = by_columns ? MatrixView<T>{parts(matrix.data), 1, 2 * matrix.column}
-                                        : MatrixView<T>{parts(matrix.data), 2 * matrix.row, 1};
-  T *const u = results.data<T>(), *const v = u + sums;
-  gemm_native<T>({sums, 1, length, real, {first, 1, 1}, u, 1});
-  gemm_native<T>({sums, 1, length, real, {second, 1, 1}, v, 1});
-  for (int64_t i = 0; i < rows; ++i)
-    write(i, by_columns ? complex<T>(u[2 * i] - v[2 * i + 1], u[2 * i + 1] + v[2 * i])
-                        : complex<T>(u[i], v[i]));
+  T* const result = results.data<T>();
+  gemm_native<T>({2 * count,
+                  rows,
+                  2 * depth,
+                  {factor, 2 * depth, 1},
+                  {parts(matrix.data), 1, 2 * matrix.row},
+                  result,
+                  rows});
+  for (int64_t v = 0; v < count; ++v)
+    for (int64_t i = 0; i < rows; ++i)
+      write(i, v, {result[2 * v * rows + i], result[(2 * v + 1) * rows + i]});
+}
+
+/// How many vectors are faster multiplied where the matrix lies than with one that is packed: the
+/// more, the longer the sums.
+template <class T>
+int64_t few_vectors(int64_t depth) {
+  constexpr int64_t kMost = 12, kDepth = sizeof(T) == 4 ? 64 : 256;
+  return std::clamp<int64_t>(depth / kDepth, 1, kMost);
+}
+
+/// Whether the transpose of the result is computed faster: what is packed then is the smaller
+/// factor, or what is read where it lies is dense.
+template <class T>
+bool is_better_turned(const Product<complex<T>>& call) {
+  constexpr int64_t kFew = 64, kVeryFew = 8, kLarge = 1 << 16;
+  const auto& [m, n, k, a, b, c, ldc, alpha, beta, bias] = call;
+  if (n == 1) return m > 1;
+  if (m < n) return m <= kFew && b.row == 1 && n * k > kLarge;
+  return n <= kVeryFew && n < m && a.row == 1 && m * k > kLarge;
+}
+
+/// Computes the transpose of the result.
+template <class T>
+void multiply_turned(const Product<complex<T>>& call) {
+  const Tensor turned = empty(Shape{call.n, call.m}, dtype_of<complex<T>>);
+  const auto* const from = turned.data<complex<T>>();
+  gemm_tiled<complex<T>>({call.n, call.m, call.k, call.b.transposed(), call.a.transposed(),
+                          turned.data<complex<T>>(), call.m});
+  for (int64_t i = 0; i < call.m; ++i)
+    for (int64_t j = 0; j < call.n; ++j)
+      finish(call, from[j * call.m + i], call.c + i * call.ldc + j, j);
 }
 
 }  // namespace
@@ -60,15 +81,16 @@ void multiply_vector(int64_t rows, int64_t depth, MatrixView<complex<T>> matrix,
 template <class T>
 void gemm_complex(const Product<complex<T>>& call) {
   const auto& [m, n, k, a, b, c, ldc, alpha, beta, bias] = call;
-  if (n == 1) {
-    return multiply_vector(m, k, a, b.data, b.row, [&](int64_t i, complex<T> sum) {
-      finish(call, sum, call.c + i * call.ldc, 0);
+  const int64_t few = few_vectors<T>(k);
+  if (n <= few && n < m && a.column == 1)
+    return multiply_vectors(m, k, a, n, b.transposed(), [&](int64_t i, int64_t j, complex<T> sum) {
+      finish(call, sum, call.c + i * call.ldc + j, j);
     });
-  }
-  if (m == 1) {
-    return multiply_vector(n, k, b.transposed(), a.data, a.column,
-                           [&](int64_t j, complex<T> sum) { finish(call, sum, call.c + j, j); });
-  }
+  if (m <= few && b.row == 1)
+    return multiply_vectors(n, k, b.transposed(), m, a, [&](int64_t j, int64_t i, complex<T> sum) {
+      finish(call, sum, call.c + i * call.ldc + j, j);
+    });
+  if (is_better_turned(call)) return multiply_turned(call);
   gemm_tiled(call);
 }
 

@@ -76,6 +76,19 @@ template <class T>
   return a * b + c;
 }
 
+/// c - a * b, rounded once where the instruction set can.
+template <class T>
+[[gnu::always_inline]] inline Vector<T> less_product(Vector<T> c, Vector<T> a, Vector<T> b) {
+#if defined(__AVX512F__)
+  if constexpr (std::is_same_v<T, float>) return (Vector<T>)_mm512_fnmadd_ps(a, b, c);
+  if constexpr (std::is_same_v<T, double>) return (Vector<T>)_mm512_fnmadd_pd(a, b, c);
+#elif defined(__FMA__)
+  if constexpr (std::is_same_v<T, float>) return (Vector<T>)_mm256_fnmadd_ps(a, b, c);
+  if constexpr (std::is_same_v<T, double>) return (Vector<T>)_mm256_fnmadd_pd(a, b, c);
+#endif
+  return multiply_add<T>(-a, b, c);
+}
+
 #ifdef FLAMBEAU_BFLOAT16_PRODUCTS
 /// c + both products of each pair: rounded to float after each, subnormal numbers taken as zero.
 template <class T>
