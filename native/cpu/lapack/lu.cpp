@@ -72,7 +72,8 @@ void solve_each(const Tensor& factors, const Tensor& swaps, const Tensor& result
   });
 }
 
-/// Calls body(number of a matrix, diagonal of U, its step, exchanges, their step) for each matrix.
+/// Calls body(number of a matrix, diagonal of U, its step, exchanges, their step) for each matrix,
+/// which is factored before.
 template <class Body>
 void for_diagonals(const Tensor& A, const Body& body) {
   const Tensor factors = empty(A.sizes(), A.dtype());
@@ -87,6 +88,20 @@ void for_diagonals(const Tensor& A, const Body& body) {
           const Matrix<T> found = all.wanted[b];
           body(b, found.data, found.row_step + found.column_step, all.swaps[b].data, int64_t{1});
         });
+  });
+}
+
+/// The same of matrices whose factors are known.
+template <class Body>
+void for_factors(const Tensor& LU, const Tensor& pivots, const Body& body) {
+  visit_elements(LU.dtype(), [&]<class T>() {
+    const Batch<const T> all(LU);
+    const Batch<const int> orders(pivots, 1);
+    for (int64_t b = 0; b < all.count(); ++b) {
+      const Matrix<const T> factors = all[b];
+      const Matrix<const int> order = orders[b];
+      body(b, factors.data, factors.row_step + factors.column_step, order.data, order.row_step);
+    }
   });
 }
 
@@ -143,11 +158,38 @@ bool is_odd(const int* swaps, int64_t step, int64_t count) {
   return odd;
 }
 
+/// Signs of determinants and the logarithms of their magnitudes, from what for_diagonals finds.
+struct SignAndLog {
+  const Tensor &sign, &logabsdet;
+  int64_t n;
+
+  template <class T>
+  void operator()(int64_t number, const T* diagonal, int64_t step, const int* swaps,
+                  int64_t swap_step) const {
+    T turns(is_odd(swaps, swap_step, n) ? -1 : 1);
+    ScaledProduct size;
+    for (int64_t k = 0; k < n; ++k) {
+      const T element = diagonal[k * step];
+      turns = turns * sign_of(element);
+      size.take(magnitude(element));
+    }
+    sign.data<T>()[number] = turns;
+    logabsdet.data<RealOf<T>>()[number] = static_cast<RealOf<T>>(size.logarithm());
+  }
+};
+
 /// What a pivot, counted from 1, says.
 int64_t row_of(int pivot, int64_t rows) {
   check(pivot >= 1 && pivot <= rows, ErrorKind::runtime,
         "pivots_to_permutation(): pivots must lie between 1 and ", rows, ", got ", pivot);
   return pivot - 1;
+}
+
+/// Pivots that are rows of a matrix, in a copy.
+const int* checked_swaps(const Matrix<const int>& pivots, int64_t rows, Scratch<int>& copy) {
+  int* const swaps = copy.of(rows);
+  for (int64_t i = 0; i < rows; ++i) swaps[i] = static_cast<int>(row_of(pivots(i, 0), rows)) + 1;
+  return swaps;
 }
 
 /// Solves A^H x = b for each column b.
@@ -189,7 +231,7 @@ void lu_factors(const Tensor& LU, const Tensor& pivots, const Tensor& info, cons
   if (check_errors) check_factors("lu_factors", info);
 }
 
-void determinant(const Tensor& result, const Tensor& A) {
+void determinant_alone(const Tensor& result, const Tensor& A) {
   visit_elements(A.dtype(), [&]<class T>() {
     const LaneFactors<T>& kernels = lane_factors<T>();
     const Batch<const T> given(A);
@@ -218,24 +260,29 @@ void determinant(const Tensor& result, const Tensor& A) {
   });
 }
 
-void sign_and_log(const Tensor& sign, const Tensor& logabsdet, const Tensor& A) {
-  const int64_t n = A.size(-1);
-  for_diagonals(A, [&]<class T>(int64_t number, const T* diagonal, int64_t step, const int* swaps,
-                                int64_t swap_step) {
-    T turns(is_odd(swaps, swap_step, n) ? -1 : 1);
-    ScaledProduct size;
-    for (int64_t k = 0; k < n; ++k) {
-      const T element = diagonal[k * step];
-      turns = turns * sign_of(element);
-      size.take(magnitude(element));
-    }
-    sign.data<T>()[number] = turns;
-    logabsdet.data<RealOf<T>>()[number] = static_cast<RealOf<T>>(size.logarithm());
-  });
+void factored_determinant(const Tensor& result, const Tensor&, const Tensor& LU,
+                          const Tensor& pivots) {
+  for_factors(LU, pivots,
+              [&]<class T>(int64_t number, const T* diagonal, int64_t step, const int* swaps,
+                           int64_t swap_step) {
+                const int64_t n = LU.size(-1);
+                T product(is_odd(swaps, swap_step, n) ? -1 : 1);
+                for (int64_t k = 0; k < n; ++k) product = product * diagonal[k * step];
+                result.data<T>()[number] = product;
+              });
 }
 
-void solve_system(const Tensor& result, const Tensor& info, const Tensor& A, const Tensor& B,
-                  bool check_errors) {
+void sign_and_log_alone(const Tensor& sign, const Tensor& logabsdet, const Tensor& A) {
+  for_diagonals(A, SignAndLog{sign, logabsdet, A.size(-1)});
+}
+
+void factored_sign_and_log(const Tensor& sign, const Tensor& logabsdet, const Tensor&,
+                           const Tensor& LU, const Tensor& pivots) {
+  for_factors(LU, pivots, SignAndLog{sign, logabsdet, LU.size(-1)});
+}
+
+void solve_system_alone(const Tensor& result, const Tensor& info, const Tensor& A, const Tensor& B,
+                        bool check_errors) {
   const Tensor factors = for_factors(A.sizes(), A.dtype());
   const Tensor swaps = empty(IntList(A.sizes()).first(A.sizes().size() - 1), DType::int32);
   visit_elements(A.dtype(), [&]<class T>() {
@@ -280,6 +327,21 @@ void inverse_of(const Tensor& inverse, const Tensor& info, const Tensor& A, bool
   if (check_errors) check_factors("solve_system", info);
 }
 
+void factored_inverse(const Tensor& inverse, const Tensor&, const Tensor& LU,
+                      const Tensor& pivots) {
+  visit_elements(LU.dtype(), [&]<class T>() {
+    const Batch<const T> all(LU);
+    const Batch<const int> orders(pivots, 1);
+    const Batch<T> unknown(inverse);
+    const int64_t n = all.rows();
+    over_matrices(unknown.count(), n * n * n, [&](int64_t begin, int64_t end) {
+      Scratch<int> order;
+      for (; begin < end; ++begin)
+        invert_factored(all[begin], checked_swaps(orders[begin], n, order), unknown[begin]);
+    });
+  });
+}
+
 void lu_solution(const Tensor& result, const Tensor& LU, const Tensor& pivots, const Tensor& B,
                  bool adjoint) {
   if (result.numel() == 0) return;
@@ -309,9 +371,7 @@ void lu_solution(const Tensor& result, const Tensor& LU, const Tensor& pivots, c
           }
           Scratch<int> order;
           for (; b < end; ++b) {
-            int* const swaps = order.of(n);
-            for (int64_t i = 0; i < n; ++i)
-              swaps[i] = static_cast<int>(row_of(exchanges[b](i, 0), n)) + 1;
+            const int* const swaps = checked_swaps(exchanges[b], n, order);
             copy<T>(given[b], unknown[b]);
             const auto solve = adjoint ? solve_factored_adjoint<T> : solve_factored<T>;
             solve(constant(all[b]), swaps, unknown[b]);

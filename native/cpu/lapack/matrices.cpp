@@ -36,6 +36,13 @@ void copy_turned(const Matrix<const T>& from, const Matrix<T>& to) {
   });
 }
 
+/// In the order of rows of `to`.
+template <class T>
+void copy_elements(const Matrix<const T>& from, const Matrix<T>& to) {
+  for (int64_t i = 0; i < to.rows; ++i)
+    for (int64_t j = 0; j < to.columns; ++j) to(i, j) = from(i, j);
+}
+
 }  // namespace
 
 template <class T>
@@ -46,9 +53,10 @@ void copy(const Matrix<const T>& from, const Matrix<T>& to) {
     for (int64_t i = 0; i < to.rows; ++i) std::copy_n(&from(i, 0), to.columns, &to(i, 0));
   } else if (from.column_step == 1 && to.row_step == 1) {
     copy_turned(from, to);
+  } else if (to.row_step == 1 && to.column_step != 1) {
+    copy_elements(transposed(from), transposed(to));
   } else {
-    for (int64_t i = 0; i < to.rows; ++i)
-      for (int64_t j = 0; j < to.columns; ++j) to(i, j) = from(i, j);
+    copy_elements(from, to);
   }
 }
 
