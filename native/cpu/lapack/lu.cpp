@@ -192,6 +192,29 @@ const int* checked_swaps(const Matrix<const int>& pivots, int64_t rows, Scratch<
   return swaps;
 }
 
+/// Solves those of the systems [begin, end) that are solved side by side, whose factors and pivots
+/// are known; fill(lanes, first) takes their right-hand sides. Returns the first that is left.
+template <class T, class Fill>
+int64_t solve_lanes(const Batch<T>& factors, const Batch<const int>& pivots, bool adjoint,
+                    const Batch<T>& unknown, int64_t begin, int64_t end, const Fill& fill) {
+  const int64_t n = factors.rows(), sides = unknown.columns();
+  const int64_t tiny = begin + count_in_lanes<T>(begin, end, n, sides);
+  if (begin == tiny) return begin;
+  const LaneFactors<T>& kernels = lane_factors<T>();
+  Lanes<T> triangles(kernels.lanes, n, n), columns(kernels.lanes, n, sides);
+  Lanes<int> swaps(kernels.lanes, n, 1);
+  for (; begin < tiny; begin += kernels.lanes) {
+    triangles.take(factors, begin, adjoint);
+    if (adjoint) triangles.conjugate();
+    swaps.take(pivots, begin);
+    for (int64_t i = 0; i < n * kernels.lanes; ++i) row_of(swaps.data()[i], n);
+    fill(columns, begin);
+    kernels.solve(adjoint, n, sides, triangles.data(), swaps.data(), columns.data());
+    columns.give(unknown, begin);
+  }
+  return begin;
+}
+
 /// Solves A^H x = b for each column b.
 template <class T>
 void solve_factored_adjoint(const Matrix<const T>& factors, const int* swaps, const Matrix<T>& b) {
@@ -330,14 +353,16 @@ void inverse_of(const Tensor& inverse, const Tensor& info, const Tensor& A, bool
 void factored_inverse(const Tensor& inverse, const Tensor&, const Tensor& LU,
                       const Tensor& pivots) {
   visit_elements(LU.dtype(), [&]<class T>() {
-    const Batch<const T> all(LU);
+    const Batch<T> all(LU), unknown(inverse);
     const Batch<const int> orders(pivots, 1);
-    const Batch<T> unknown(inverse);
     const int64_t n = all.rows();
-    over_matrices(unknown.count(), n * n * n, [&](int64_t begin, int64_t end) {
+    over_matrices(unknown.count(), n * n * n, lanes_of<T>(n, n), [&](int64_t begin, int64_t end) {
+      begin = solve_lanes(all, orders, false, unknown, begin, end,
+                          [&](Lanes<T>& columns, int64_t) { columns.fill_identity(n); });
       Scratch<int> order;
       for (; begin < end; ++begin)
-        invert_factored(all[begin], checked_swaps(orders[begin], n, order), unknown[begin]);
+        invert_factored(constant(all[begin]), checked_swaps(orders[begin], n, order),
+                        unknown[begin]);
     });
   });
 }
@@ -354,21 +379,8 @@ void lu_solution(const Tensor& result, const Tensor& LU, const Tensor& pivots, c
     const int64_t n = all.rows(), sides = unknown.columns();
     over_matrices(
         unknown.count(), n * n * sides, lanes_of<T>(n, sides), [&](int64_t b, int64_t end) {
-          const int64_t tiny = b + count_in_lanes<T>(b, end, n, sides);
-          if (b < tiny) {
-            const LaneFactors<T>& kernels = lane_factors<T>();
-            Lanes<T> factors(kernels.lanes, n, n), columns(kernels.lanes, n, sides);
-            Lanes<int> swaps(kernels.lanes, n, 1);
-            for (; b < tiny; b += kernels.lanes) {
-              factors.take(all, b, adjoint);
-              if (adjoint) factors.conjugate();
-              swaps.take(exchanges, b);
-              for (int64_t i = 0; i < n * kernels.lanes; ++i) row_of(swaps.data()[i], n);
-              columns.take(given, b);
-              kernels.solve(adjoint, n, sides, factors.data(), swaps.data(), columns.data());
-              columns.give(unknown, b);
-            }
-          }
+          b = solve_lanes(all, exchanges, adjoint, unknown, b, end,
+                          [&](Lanes<T>& columns, int64_t first) { columns.take(given, first); });
           Scratch<int> order;
           for (; b < end; ++b) {
             const int* const swaps = checked_swaps(exchanges[b], n, order);
