@@ -116,7 +116,8 @@ class Function:
     @property
     def header(self) -> str:
         """What C++ includes that calls it."""
-        return f"functions/{self.name}.h" if self.written_in is not None else self.family_header
+        is_emitted = self.written_in is not None or self.has_vectors
+        return f"functions/{self.name}.h" if is_emitted else self.family_header
 
     @property
     def family_header(self) -> str:

@@ -1,4 +1,5 @@
-"""Functions of formulas that no C++ library has, in C++: written from their definitions."""
+"""Functions of formulas in C++: those that no library has, written from their definitions, and the
+name that loops call for those that have vectors of their own."""
 
 from __future__ import annotations
 
@@ -30,12 +31,16 @@ class FunctionText:
     single: tuple[str, ...]  # the lines of its form in float; without any, that of `type` is called
     branches: tuple[tuple[str, ...], ...]  # the lines of each, where lanes choose
     chosen: tuple[str, ...]  # the lines that say which
+    has_vectors: bool
 
 
 def emit_functions(sink: Sink) -> None:
     """A header of each function, which units for the CPU and for CUDA include that call it, and
     the vector forms of those whose lanes choose a branch."""
     for function in load_functions().values():
+        if function.written_in is None and function.has_vectors:
+            names = [p.name for p in function.parameters]
+            sink.render("function_alone.h.jinja", function.header, f=function, parameters=names)
         if function.written_in is not None:
             text = _text(function)
             sink.render("function.h.jinja", function.header, f=text)
@@ -61,6 +66,7 @@ def _text(function: Function) -> FunctionText:
         _body(whole[1]) if function.single is not None else (),
         tuple(_body(_code(branch, names, CPP)) for branch in branches),
         _body(_code(chosen, names, CPP)) if chosen is not None else (),
+        function.has_vectors,
     )
 
 

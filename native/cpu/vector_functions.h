@@ -52,6 +52,7 @@ FLAMBEAU_VECTOR float FLAMBEAU_LANES_OF(log_gamma, float)(float) noexcept;
 FLAMBEAU_VECTOR float FLAMBEAU_LANES_OF(log, float)(float) noexcept;
 FLAMBEAU_VECTOR float FLAMBEAU_LANES_OF(log2, float)(float) noexcept;
 FLAMBEAU_VECTOR float FLAMBEAU_LANES_OF(log10, float)(float) noexcept;
+FLAMBEAU_VECTOR float FLAMBEAU_LANES_OF(logit, float)(float) noexcept;
 #endif
 #endif
 }

@@ -103,23 +103,4 @@ FLAMBEAU_COMPLEX logaddexp(complex<T> a, complex<T> b) {
                                                  : large + log1p(exp(small - large));
 }
 
-/// Functions that formulas call where no choice depends on them: a room may have vectors of its own
-/// for some types, which loops call.
-namespace alone {
-
-template <class T>
-FLAMBEAU_SHORT auto log(T x) {
-  return FLAMBEAU_MATH::log(x);
-}
-template <class T>
-FLAMBEAU_SHORT auto log2(T x) {
-  return FLAMBEAU_MATH::log2(x);
-}
-template <class T>
-FLAMBEAU_SHORT auto log10(T x) {
-  return FLAMBEAU_MATH::log10(x);
-}
-
-}  // namespace alone
-
 }  // namespace FLAMBEAU_MATH

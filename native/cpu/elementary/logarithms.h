@@ -181,6 +181,7 @@ namespace alone {
 FLAMBEAU_INLINE float log(float x) { return FLAMBEAU_LANES_OF(log, float)(x); }
 FLAMBEAU_INLINE float log2(float x) { return FLAMBEAU_LANES_OF(log2, float)(x); }
 FLAMBEAU_INLINE float log10(float x) { return FLAMBEAU_LANES_OF(log10, float)(x); }
+FLAMBEAU_INLINE float logit(float x) { return FLAMBEAU_LANES_OF(logit, float)(x); }
 }  // namespace alone
 #endif
 
