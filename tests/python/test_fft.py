@@ -62,6 +62,18 @@ def test_many_long_lines(n: int) -> None:
     check(fft.irfft(half, n), np.fft.irfft(wide[:, : n // 2 + 1], n), x.dtype)
 
 
+@pytest.mark.parametrize("dtype", [np.complex64, np.complex128])
+@pytest.mark.parametrize("n", [4100, 7500, 8192, 9001])
+def test_many_long_columns(n: int, dtype: Any) -> None:
+    x = signals(dtype, n, 43)
+    wide, given = x.astype(np.complex128), flambeau.tensor(x)
+    check(fft.fft(given, dim=0), np.fft.fft(wide, axis=0), x.dtype)
+    check(fft.ifft(given[:, ::2], dim=0), np.fft.ifft(wide[:, ::2], axis=0), x.dtype)
+    check(fft.fftn(given), np.fft.fftn(wide), x.dtype)
+    both = flambeau.stack([given, given.flip(1)])
+    check(fft.fft(both, dim=1)[1], np.fft.fft(wide[:, ::-1], axis=0), x.dtype)
+
+
 @pytest.mark.parametrize("n", [6, 60, 64, 53, 320, 384, 512, 1024])
 def test_layouts(n: int) -> None:
     x = signals(np.complex128, 5, n, 9)
@@ -132,7 +144,7 @@ def test_whole_lines(shape: tuple[int, ...], dtype: str) -> None:
     np.testing.assert_allclose(fft.rfft(to(doubled)).numpy(), np.fft.rfft(doubled), **close)
 
 
-@pytest.mark.parametrize("shape", [(4, 256, 17), (3, 2, 128, 33), (8, 12, 10), (2, 64, 5, 8)])
+@pytest.mark.parametrize("shape", [(4, 256, 17), (3, 2, 128, 33), (20, 12, 10), (2, 64, 5, 8)])
 def test_parts_of_several_dims(shape: tuple[int, ...]) -> None:
     x = np.random.default_rng(0).standard_normal(shape)
     close: Any = {"rtol": 0, "atol": 1e-10}
@@ -140,6 +152,11 @@ def test_parts_of_several_dims(shape: tuple[int, ...]) -> None:
     np.testing.assert_allclose(fft.rfft2(flambeau.tensor(x)).numpy(), np.fft.rfft2(x), **close)
     found = fft.ifft2(flambeau.tensor(x + 1j * x[::-1])).numpy()
     np.testing.assert_allclose(found, np.fft.ifftn(x + 1j * x[::-1], axes=dims), **close)
+    turned = np.moveaxis(x, 0, -1)
+    for layout in (x, turned):
+        given = flambeau.tensor(x) if layout is x else flambeau.tensor(x).movedim(0, -1)
+        np.testing.assert_allclose(fft.rfftn(given).numpy(), np.fft.rfftn(layout), **close)
+        np.testing.assert_allclose(fft.fftn(given + 1j).numpy(), np.fft.fftn(layout + 1j), **close)
 
 
 def test_lines_do_not_touch_each_other() -> None:

@@ -254,24 +254,26 @@ void fft_c2c(const Tensor& result, const Tensor& self, const Dims& dims, bool fo
   if (result.numel() == 0) return;
   if (dims.empty()) return copy_data(result, self);
   with_real(result.dtype(), [&]<class T>() {
-    for_parts(result, self, {dims.begin(), dims.end()}, order,
-              [&](const Tensor& from, const Tensor& to) {
-                along_dims<T>(to, from, {dims.begin(), dims.end()}, !forward, scale, order);
-              });
+    const DimsByParts parts(result, {dims.begin(), dims.end()}, order);
+    for_parts(result, self, parts.inner, order, [&](const Tensor& from, const Tensor& to) {
+      along_dims<T>(to, from, parts.inner, !forward, scale, order);
+    });
+    along_dims<T>(result, result, parts.last, !forward, 1, order);
   });
 }
 
 void fft_half(const Tensor& result, const Tensor& self, Dim dim, const Dims& others, double scale,
               IntList order) {
   if (result.numel() == 0) return;
-  const IntList besides{others.begin(), others.end()};
-  Shape dims(besides);
-  dims.push_back(dim);
+  Shape dims{dim};
+  for (int64_t other : others) dims.push_back(other);
   with_real(result.dtype(), [&]<class T>() {
-    for_parts(result, self, dims, order, [&](const Tensor& from, const Tensor& to) {
+    const DimsByParts parts(result, dims, order);
+    for_parts(result, self, parts.inner, order, [&](const Tensor& from, const Tensor& to) {
       real_to_complex<T>(to, from, order, dim, scale);
-      along_dims<T>(to, to, besides, false, 1, order);
+      along_dims<T>(to, to, IntList(parts.inner).subspan(1), false, 1, order);
     });
+    along_dims<T>(result, result, parts.last, false, 1, order);
   });
 }
 

@@ -49,6 +49,23 @@ class IndependentParts {
   int64_t count_ = 1, bytes_ = 0;
 };
 
+/// Dims to transform over, of which the outermost, if it is not the first, may follow once the
+/// others are done part by part: memory is passed over once less.
+struct DimsByParts {
+  Shape inner, last;
+
+  DimsByParts(const Tensor& result, IntList dims, IntList order) : inner(dims) {
+    if (dims.size() < 3 || dims[0] == order[0]) return;
+    Shape others;
+    for (int64_t dim : dims)
+      if (dim != order[0]) others.push_back(dim);
+    if (others.size() == dims.size() || !IndependentParts(result, others, order).are_worth())
+      return;
+    inner = others;
+    last = {order[0]};
+  }
+};
+
 /// Calls body(input, result) for parts, side by side, or for all at once.
 template <class Body>
 void for_parts(const Tensor& result, const Tensor& self, IntList dims, IntList order,

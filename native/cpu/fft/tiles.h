@@ -88,6 +88,18 @@ FLAMBEAU_INLINE void gather_square(const T* const* from, int64_t k, int64_t coun
                             T(1));
 }
 
+/// Asks for a part, that of number k, of the lines that follow on these where no gaps are between
+/// them: a tile's lines are read side by side, a few numbers of each, which processors do not
+/// foresee. In order of memory, as they go on with that by themselves.
+template <bool written, class T>
+FLAMBEAU_INLINE void ask_for_next(T* const* lines, int64_t count, int64_t k, int64_t n) {
+  constexpr int64_t line = 64 / static_cast<int64_t>(sizeof(T));
+  const int64_t apart = count > 1 ? lines[1] - lines[0] : 0;
+  if (apart < 2 * n || apart > 2 * n + line) return;
+  T* const next = lines[0] + apart * count + k / kNumbers<T> * count * line;
+  for (int64_t v = 0; v < count; ++v) __builtin_prefetch(next + v * line, written, 2);
+}
+
 /// The same of lines of complex numbers without gaps. Of short ones the last are read from a copy,
 /// which ends some numbers behind them.
 template <class T>
@@ -101,7 +113,10 @@ void gather_rows(const Lines<const T>& lines, int64_t first, int64_t count, int6
   const auto gather_from = [&](int64_t number) {
     gather_square(from, number, kNumbers<T>, tile.at(number * kWidth));
   };
-  for (; k + kNumbers<T> <= n; k += kNumbers<T>) gather_from(k);
+  for (; k + kNumbers<T> <= n; k += kNumbers<T>) {
+    ask_for_next<false>(from, count, k, n);
+    gather_from(k);
+  }
   if (is_worth_row<T>(n)) return gather_from(n - kNumbers<T>);
   if (n < kNumbers<T> && are_joined(from, count, 2 * n)) {
     alignas(64) T block[2 * kWidth] = {};
@@ -158,8 +173,10 @@ void scatter_rows(const Lines<T>& lines, int64_t first, int64_t count, int64_t n
   T* to[kLanes<T>];
   lines.find(first, count, to);
   int64_t k = 0;
-  for (; k + kNumbers<T> <= n; k += kNumbers<T>)
+  for (; k + kNumbers<T> <= n; k += kNumbers<T>) {
+    ask_for_next<true>(to, count, k, n);
     scatter_square(to, count, k, tile.at(k * kLanes<T>), scale);
+  }
   scatter_rest(to, count, k, n - k, tile, scale);
 }
 

@@ -6,6 +6,7 @@
 
 #include "core/threads/parallel.h"
 #include "cpu/fft/tile_transform.h"
+#include "cpu/fft/turned_lines.h"
 #include "cpu/fft/whole_lines.h"
 
 namespace flambeau::cpu::FLAMBEAU_ISA::fft {
@@ -58,6 +59,25 @@ void transform_split(const Plan<T>& plan, const Lines<const T>& in, const Lines<
   transform_tiles<T>(*plan.of_rows, rows_of_work.read(), to, rows, task);
 }
 
+/// Many long lines that are columns, a few at a time as rows of a copy: one by one, they would read
+/// all cache lines once for each of them.
+template <class T>
+void transform_turned(const Plan<T>& plan, const Lines<const T>& in, const Lines<T>& out,
+                      int64_t count, Task task) {
+  const int64_t groups = (count + kTurned<T> - 1) / kTurned<T>;
+  parallel_for(0, groups, 1, [&](int64_t begin, int64_t end) {
+    const TurnedLines<T> rows(plan.n, scratch<T>(3, static_cast<size_t>(2 * plan.n * kTurned<T>)));
+    for (int64_t g = begin; g < end; ++g) {
+      const int64_t first = g * kTurned<T>, lines = std::min(kTurned<T>, count - first);
+      if (!are_rows(in)) rows.take(in, first, lines);
+      const Lines<const T> from = are_rows(in) ? in.from(first) : rows.lines().read();
+      const Lines<T> to = are_rows(out) ? out.from(first) : rows.lines();
+      for (int64_t v = 0; v < lines; ++v) transform_split(plan, from, to, v, task);
+      if (!are_rows(out)) rows.give(out, first, lines);
+    }
+  });
+}
+
 template <class T>
 void transform_convolved(const Plan<T>& plan, const Lines<const T>& in, const Lines<T>& out,
                          int64_t count, Task task);
@@ -73,6 +93,9 @@ void transform(const Plan<T>& plan, const Lines<const T>& in, const Lines<T>& ou
                         : transform_lines<T, false>(plan.n, in, out, count, scale);
   }
   if (is_tiled(plan, count)) return transform_tiles(plan, in, out, count, task);
+  if (count >= kTurned<T> * num_threads() && in.imag == 1 && out.imag == 1 &&
+      !(are_rows(in) && are_rows(out)))
+    return transform_turned(plan, in, out, count, task);
   const auto run = [&](int64_t begin, int64_t end) {
     for (int64_t line = begin; line < end; ++line) transform_split(plan, in, out, line, task);
   };
