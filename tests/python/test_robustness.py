@@ -183,6 +183,13 @@ def test_sizes_that_overflow(size: tuple[int, ...]) -> None:
         flambeau.empty(size)
 
 
+def test_parts_of_no_elements_whatever_the_strides() -> None:
+    x = flambeau.ones(0).as_strided((2**40, 0), (2**40, 0))
+    assert x[-1].shape == (0,)
+    assert x[2**39 :].shape == (2**39, 0)
+    assert x.narrow(0, 2**39, 2).storage_offset() == 0  # 2**79 would be no number
+
+
 @pytest.mark.parametrize(
     "call",
     [

@@ -35,6 +35,14 @@ std::vector<View> room_for(int64_t parts) {
   result.reserve(static_cast<size_t>(parts));
   return result;
 }
+/// Moves a view of `self` to an index of a dim. Only where there are no elements may that overflow:
+/// strides may be any then, and the view stays where it is.
+void move_to(View& view, const Tensor& self, int64_t dim, int64_t index) {
+  int64_t distance = 0, offset = 0;
+  if (!__builtin_mul_overflow(index, self.strides()[dim], &distance) &&
+      !__builtin_add_overflow(view.offset, distance, &offset))
+    view.offset = offset;
+}
 }  // namespace
 
 View select(const Tensor& self, int64_t dim, int64_t index) {
@@ -45,7 +53,7 @@ View select(const Tensor& self, int64_t dim, int64_t index) {
         " is out of range for dimension ", dim, " of shape ", self.sizes());
   if (index < 0) index += size;
   View result = alias(self);
-  result.offset += index * self.strides()[dim];
+  move_to(result, self, dim, index);
   result.sizes.erase(static_cast<size_t>(dim));
   result.strides.erase(static_cast<size_t>(dim));
   return result;
@@ -65,7 +73,7 @@ View slice(const Tensor& self, int64_t dim, std::optional<int64_t> start,
   View result = alias(self);
   const int64_t length = last - first;
   result.sizes[dim] = length / step + (length % step != 0);
-  result.offset += first * self.strides()[dim];
+  move_to(result, self, dim, first);
   // A stride that is never taken must not overflow.
   if (__builtin_mul_overflow(self.strides()[dim], step, &result.strides[dim]))
     result.strides[dim] = self.strides()[dim];
@@ -85,7 +93,7 @@ View narrow(const Tensor& self, int64_t dim, int64_t start, int64_t length) {
         length, ") exceeds the size ", size, " of dimension ", dim);
   View result = alias(self);
   result.sizes[dim] = length;
-  result.offset += start * self.strides()[dim];
+  move_to(result, self, dim, start);
   return result;
 }
 
