@@ -70,8 +70,10 @@ Tensor room(const Destination& to, IntList sizes, DType dtype, Device device, bo
   bool is_free = given.dtype() == dtype && given.device() == device && given.is_contiguous() &&
                  equal(given.sizes(), sizes) && !autograd::may_stand_in(given);
   for (const Tracked& read : reads) {
+    // The others are read while the first is written over.
+    const bool is_written = overwrites && &read == reads.data();
     read.each([&](const Tensor& tensor) {
-      const bool may_be_read = !tensor.defined() || (overwrites && tensor.is_same(given));
+      const bool may_be_read = !tensor.defined() || (is_written && tensor.is_same(given));
       is_free = is_free && (may_be_read || !may_overlap(given, tensor));
     });
   }

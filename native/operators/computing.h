@@ -104,7 +104,8 @@ FLAMBEAU_INLINE Tensor room(const Destination& to, IntList sizes, DType dtype, D
   if (FLAMBEAU_LIKELY(!to.tensor.defined())) return empty(sizes, dtype, device);
   return detail::room(to, sizes, dtype, device, false, tracked(reads...));
 }
-/// The same of a kernel that may write its result over the argument that is written in place.
+/// The same of a kernel that may write its result over the first argument, which is written in
+/// place.
 template <class... Reads>
 FLAMBEAU_INLINE Tensor room_over(const Destination& to, IntList sizes, DType dtype, Device device,
                                  const Reads&... reads) {
