@@ -15,13 +15,13 @@ namespace {
 template <class T>
 struct Lower {
   explicit Lower(const Triangular<T>& s)
-      : rows(s.rows), is_unit(s.is_unit), row(s.a_row), column(s.a_column), a(s.a) {
+      : is_unit(s.is_unit), row(s.a_row), column(s.a_column), a(s.a) {
     if (s.is_upper) {
-      a += (rows - 1) * (row + column);
+      a += (s.rows - 1) * (row + column);
       row = -row, column = -column;
     }
     using Limits = std::numeric_limits<Size<T>>;
-    for (int64_t i = 0; !is_unit && i < rows; ++i) {
+    for (int64_t i = 0; !is_unit && i < s.rows; ++i) {
       reciprocals[i] = T(1) / (*this)(i, i);
       const auto size = size_of(reciprocals[i]);
       divides = divides || !(size >= Limits::min() && size <= Limits::max());
@@ -29,7 +29,6 @@ struct Lower {
   }
   T operator()(int64_t i, int64_t k) const { return a[i * row + k * column]; }
 
-  int64_t rows;
   bool is_unit, divides = false;  ///< by a diagonal that has no normal reciprocals
   int64_t row, column;
   const T* a;
