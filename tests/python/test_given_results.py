@@ -112,3 +112,26 @@ def test_triangles_in_place(shape: tuple[int, ...], diagonal: int) -> None:
     copy.tril_(diagonal)
     (slope,) = flambeau.autograd.grad(copy, given, flambeau.ones_like(copy))
     np.testing.assert_array_equal(slope.numpy(), np.tril(np.ones(shape), diagonal))
+
+
+@pytest.mark.parametrize("batch", [(), (3,)], ids=["addmm", "baddbmm"])
+@pytest.mark.parametrize("rows", [1, 5])
+@pytest.mark.parametrize("beta", [0, 1, -0.5])
+def test_sums_of_products_beside_and_over_what_is_added(
+    batch: tuple[int, ...], rows: int, beta: float
+) -> None:
+    shape, name = (*batch, rows, rows), "baddbmm" if batch else "addmm"
+    random = np.random.default_rng(0)
+    both, a, b = (random.standard_normal(s) for s in ((2, *shape), shape, shape))
+    for own, other in ((0, 1), (1, 0)):  # one behind the other in memory
+        given = flambeau.from_numpy(both.copy())
+        factors = [flambeau.from_numpy(x) for x in (a, b)]
+        getattr(flambeau, name)(given[own], *factors, beta=beta, out=given[other])
+        np.testing.assert_allclose(given[other].numpy(), beta * both[own] + a @ b, rtol=1e-12)
+        np.testing.assert_array_equal(given[own].numpy(), both[own])
+    x = both[0]
+    for left, right in ((a, b), (x, b), (a, x), (x, x)):
+        given = flambeau.from_numpy(x.copy())
+        factors = [given if factor is x else flambeau.from_numpy(factor) for factor in (left, right)]
+        getattr(given, f"{name}_")(*factors, beta=beta)
+        np.testing.assert_allclose(given.numpy(), beta * x + left @ right, rtol=1e-12)

@@ -13,9 +13,10 @@ const T* repeated_row(const Tensor& self, int64_t n) {
   return n == 1 || self.strides()[rank - 1] == 1 ? self.data<T>() : nullptr;
 }
 
-/// Whether the result lies where `self` does, which is then added to there.
+/// Whether the result lies where `self` does, which is then added to there. Else they do not
+/// overlap.
 bool is_in_place(const Tensor& result, const Tensor& self) {
-  return result.storage() == self.storage();
+  return result.storage() == self.storage() && result.offset() == self.offset();
 }
 
 }  // namespace
