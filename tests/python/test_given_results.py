@@ -132,6 +132,8 @@ def test_sums_of_products_beside_and_over_what_is_added(
     x = both[0]
     for left, right in ((a, b), (x, b), (a, x), (x, x)):
         given = flambeau.from_numpy(x.copy())
-        factors = [given if factor is x else flambeau.from_numpy(factor) for factor in (left, right)]
+        factors = [
+            given if factor is x else flambeau.from_numpy(factor) for factor in (left, right)
+        ]
         getattr(given, f"{name}_")(*factors, beta=beta)
         np.testing.assert_allclose(given.numpy(), beta * x + left @ right, rtol=1e-12)
