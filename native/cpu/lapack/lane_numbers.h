@@ -211,7 +211,7 @@ Vector<T> add_product(Vector<T> x, Vector<T> y, Vector<T> sum) {
 template <class T>
 Complexes<T> add_product(Complexes<T> x, Complexes<T> y, Complexes<T> sum) {
   return {multiply_add<T>(x.im, y.im, multiply_add<T>(x.re, y.re, sum.re)),
-          less_product<T>(multiply_add<T>(x.re, y.im, sum.im), x.im, y.re)};
+          subtract_product<T>(multiply_add<T>(x.re, y.im, sum.im), x.im, y.re)};
 }
 
 /// factor x + sum.
@@ -221,18 +221,14 @@ Vector<T> add(Vector<T> factor, Vector<T> x, Vector<T> sum) {
 }
 template <class T>
 Complexes<T> add(Complexes<T> factor, Complexes<T> x, Complexes<T> sum) {
-  return {less_product<T>(multiply_add<T>(factor.re, x.re, sum.re), factor.im, x.im),
+  return {subtract_product<T>(multiply_add<T>(factor.re, x.re, sum.re), factor.im, x.im),
           multiply_add<T>(factor.im, x.re, multiply_add<T>(factor.re, x.im, sum.im))};
 }
-/// x - factor y.
-template <class T>
-Vector<T> subtract_product(Vector<T> x, Vector<T> factor, Vector<T> y) {
-  return less_product<T>(x, factor, y);
-}
+/// x - factor y, as that of vectors.
 template <class T>
 Complexes<T> subtract_product(Complexes<T> x, Complexes<T> factor, Complexes<T> y) {
-  return {multiply_add<T>(factor.im, y.im, less_product<T>(x.re, factor.re, y.re)),
-          less_product<T>(less_product<T>(x.im, factor.re, y.im), factor.im, y.re)};
+  return {multiply_add<T>(factor.im, y.im, subtract_product<T>(x.re, factor.re, y.re)),
+          subtract_product<T>(subtract_product<T>(x.im, factor.re, y.im), factor.im, y.re)};
 }
 
 /// What numbers are divided by.

@@ -78,7 +78,7 @@ template <class T>
 
 /// c - a * b, rounded once where the instruction set can.
 template <class T>
-[[gnu::always_inline]] inline Vector<T> less_product(Vector<T> c, Vector<T> a, Vector<T> b) {
+[[gnu::always_inline]] inline Vector<T> subtract_product(Vector<T> c, Vector<T> a, Vector<T> b) {
 #if defined(__AVX512F__)
   if constexpr (std::is_same_v<T, float>) return (Vector<T>)_mm512_fnmadd_ps(a, b, c);
   if constexpr (std::is_same_v<T, double>) return (Vector<T>)_mm512_fnmadd_pd(a, b, c);
