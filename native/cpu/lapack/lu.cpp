@@ -158,6 +158,15 @@ bool is_odd(const int* swaps, int64_t step, int64_t count) {
   return odd;
 }
 
+/// The determinant, from what for_diagonals finds.
+template <class T>
+T product_of_pivots(int64_t n, const T* diagonal, int64_t step, const int* swaps,
+                    int64_t swap_step) {
+  T product(is_odd(swaps, swap_step, n) ? -1 : 1);
+  for (int64_t k = 0; k < n; ++k) product = product * diagonal[k * step];
+  return product;
+}
+
 /// Signs of determinants and the logarithms of their magnitudes, from what for_diagonals finds.
 struct SignAndLog {
   const Tensor &sign, &logabsdet;
@@ -275,9 +284,8 @@ void determinant_alone(const Tensor& result, const Tensor& A) {
       for (; begin < end; ++begin) {
         copy<T>(given[begin], factors);
         factor(factors, swaps.data());
-        T product(is_odd(swaps.data(), 1, n) ? -1 : 1);
-        for (int64_t k = 0; k < n; ++k) product = product * factors(k, k);
-        to[begin] = product;
+        to[begin] = product_of_pivots(n, factors.data, factors.row_step + factors.column_step,
+                                      swaps.data(), 1);
       }
     });
   });
@@ -288,10 +296,8 @@ void factored_determinant(const Tensor& result, const Tensor&, const Tensor& LU,
   for_factors(LU, pivots,
               [&]<class T>(int64_t number, const T* diagonal, int64_t step, const int* swaps,
                            int64_t swap_step) {
-                const int64_t n = LU.size(-1);
-                T product(is_odd(swaps, swap_step, n) ? -1 : 1);
-                for (int64_t k = 0; k < n; ++k) product = product * diagonal[k * step];
-                result.data<T>()[number] = product;
+                result.data<T>()[number] =
+                    product_of_pivots(LU.size(-1), diagonal, step, swaps, swap_step);
               });
 }
 
