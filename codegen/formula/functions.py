@@ -54,7 +54,9 @@ _KEYS = frozenset(
 )
 SAME_IN_FLOAT = "same"
 BY_HAND = "by hand"
-DEAR = 8  # what a call costs that is more than an instruction or two
+# What a call costs in instructions of vectors, roughly: where it is not declared, from where on a
+# formula does better without it, and the most that is told apart.
+UNKNOWN_COST, DEAR, MOST = 64, 8, 256
 # Operators of the language that are functions under another spelling.
 OPERATOR_FUNCTIONS = {
     "**": "pow",
@@ -99,7 +101,7 @@ class Function:
     definition: Expression | None
     single: Expression | None  # the definition in float
     has_own_float: bool  # in C++, written by hand
-    cost: int  # of a call, in additions
+    cost: int  # of a call, in instructions of vectors
     tensors: Expression | None
     derivatives: Mapping[str, Expression]
     gradients: Mapping[str, Expression]
@@ -311,9 +313,9 @@ def _single(node: Tree) -> Expression | None:
 
 
 def _cost(node: Tree) -> int:
-    text = _text(node, "cost", str(DEAR))
-    if not text.value.isdecimal() or not 0 < int(text.value) <= DEAR:
-        raise DeclarationError.at(text.span, f"cost is a number from 1 to {DEAR}")
+    text = _text(node, "cost", str(UNKNOWN_COST))
+    if not text.value.isdecimal() or not 0 < int(text.value) <= MOST:
+        raise DeclarationError.at(text.span, f"cost is a number from 1 to {MOST}")
     return int(text.value)
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from flambeau.codegen.formula import nodes
-from flambeau.codegen.formula.functions import DEAR, load_functions
+from flambeau.codegen.formula.functions import OPERATOR_FUNCTIONS, UNKNOWN_COST, load_functions
 from flambeau.codegen.formula.nodes import Expression
 from flambeau.codegen.model.entries import Argument, Base, Declarations, Operator
 from flambeau.codegen.model.facts import gradient_names
@@ -14,6 +14,7 @@ from flambeau.codegen.plan.cpp_types import class_name
 # How an operand's elements relate to the common dtype T of the kernel.
 COMMON = "T"
 REAL = "real"
+_DIVISION = 4  # in instructions
 
 
 @dataclass(frozen=True, slots=True)
@@ -193,8 +194,8 @@ def _parameters_read(operator: Operator, formulas: tuple[Expression, ...]) -> tu
 
 
 def cost(formulas: tuple[Expression, ...], tensors: frozenset[str]) -> int:
-    """Roughly how many additions one element is worth: threads start earlier for dear formulas.
-    What reads no element is computed once.
+    """Roughly how many instructions of vectors one element takes: threads start earlier for dear
+    formulas. What reads no element is computed once.
     """
     return max(1, sum(_cost_of_element(formula, tensors) for formula in formulas))
 
@@ -206,7 +207,8 @@ def _cost_of_element(formula: Expression, tensors: frozenset[str]) -> int:
     own = 0
     if isinstance(formula, nodes.Call):
         function = table.get(formula.function)
-        own = DEAR if function is None else function.cost
+        own = UNKNOWN_COST if function is None else function.cost
     elif isinstance(formula, nodes.Binary):
-        own = 4 if formula.operator in ("/", "//", "%", "**") else 1
+        called = OPERATOR_FUNCTIONS.get(formula.operator)
+        own = table[called].cost if called else (_DIVISION if formula.operator == "/" else 1)
     return own + sum(_cost_of_element(child, tensors) for child in formula.children)

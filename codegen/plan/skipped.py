@@ -43,7 +43,7 @@ def skipped(formula: Expression, elements: Collection[str]) -> Skipped | None:
 def _is_dear(formula: Expression) -> bool:
     table = load_functions()
     called = (table[name] for name in nodes.calls(formula) if name in table)
-    return any(f.cost == DEAR and f.level == "element" for f in called)
+    return any(f.cost >= DEAR and f.level == "element" for f in called)
 
 
 def _is_side(condition: Expression, elements: Collection[str]) -> bool:

@@ -16,7 +16,7 @@ from dataclasses import fields
 from enum import Enum
 from typing import Any
 
-from flambeau.codegen.formula.functions import BY_HAND, DEAR, SAME_IN_FLOAT, function_keys
+from flambeau.codegen.formula.functions import BY_HAND, MOST, SAME_IN_FLOAT, function_keys
 from flambeau.codegen.model.entries import (
     NEEDED_KEYS,
     REFUSED_KEYS,
@@ -521,5 +521,5 @@ def _function() -> Schema:
     properties["single"] = {"anyOf": [{"enum": [SAME_IN_FLOAT, BY_HAND]}, text, body]}
     properties["branches"] = {"const": "apart"}
     properties["vectors"] = {"const": "own"}
-    properties["cost"] = {"enum": [*range(1, DEAR + 1)]}
+    properties["cost"] = {"type": "integer", "minimum": 1, "maximum": MOST}
     return _closed(properties, ("function", "doc"))

@@ -35,7 +35,7 @@
 ///
 ///     map_indexed<Outs<float>, Ins<>>(iter, [=](int64_t index) { return start + step * index; });
 ///
-/// `cost` is the price of one element relative to an addition (exp: 8, pow: 20); it decides how
+/// `cost` is the price of one element in instructions of vectors (exp: 8, pow: 128); it decides how
 /// many elements are worth a thread.
 ///
 /// How it works: a formula is compiled into one loop over dense operands. The driver
@@ -321,7 +321,7 @@ void map_indexed(const Iterator& iter, const Formula& formula, int64_t cost = 1)
 
 template <class Outputs, class Drawn, class Inputs, class Formula>
 void map_random(const Iterator& iter, const RandomStream& stream, const Formula& formula,
-                int64_t cost = 4) {
+                int64_t cost = 64) {
   detail::map<false>(iter, Outputs{}, Drawn{}, Inputs{}, formula, cost, stream);
 }
 

@@ -513,27 +513,28 @@ FLAMBEAU_API void run_map(const Iterator& iter, const MapPlan& plan, const void*
         iter.operand_count());
   if (run_small(iter, plan, formula, cost >= kFunctionCost)) return;
   const Walk walk(iter, plan, formula, cost, stream);
+  const int64_t worth = cheap_elements(cost);
   if (walk.has_tiles()) {
-    const int64_t work = walk.tile_columns() * kTileRows * cost;
+    const int64_t work = walk.tile_columns() * kTileRows * worth;
     return parallel_for(0, walk.tile_count(), std::max<int64_t>(1, kGrain / work),
                         [&](int64_t begin, int64_t end) { walk.run_tiles(begin, end); });
   }
   if (walk.has_repeating_rows()) {
     const int64_t length = walk.row_length(), rows = numel / length;
-    if (rows >= kManyRows || numel * cost <= kGrain)
-      return parallel_for(0, rows, std::max<int64_t>(1, kGrain / (length * cost)),
+    if (rows >= kManyRows || numel * worth <= kGrain)
+      return parallel_for(0, rows, std::max<int64_t>(1, kGrain / (length * worth)),
                           [&](int64_t begin, int64_t end) { walk.run_repeating_rows(begin, end); });
   }
   const bool dense = walk.is_dense();
   const int64_t rows = walk.has_plain_rows() ? numel / walk.row_length() : 0;
   if (!dense && rows >= kManyRows) {
-    const int64_t work = walk.row_length() * cost;
+    const int64_t work = walk.row_length() * worth;
     return parallel_for(0, rows, std::max<int64_t>(1, kGrain / work),
                         [&](int64_t begin, int64_t end) { walk.run_rows(begin, end); });
   }
-  if (numel * cost <= kGrain) return dense ? walk.run_dense(0, numel) : walk.run_chunks(0, numel);
+  if (numel * worth <= kGrain) return dense ? walk.run_dense(0, numel) : walk.run_chunks(0, numel);
   // Threads take whole chunks.
-  parallel_for(0, (numel + kChunk - 1) / kChunk, std::max<int64_t>(1, kGrain / (cost * kChunk)),
+  parallel_for(0, (numel + kChunk - 1) / kChunk, std::max<int64_t>(1, kGrain / (worth * kChunk)),
                [&](int64_t begin, int64_t end) {
                  begin *= kChunk;
                  end = std::min(end * kChunk, numel);

@@ -76,7 +76,7 @@ class Walk {
         input_(reduction.input_data()),
         count_(reduction.count()),
         outputs_(reduction.output_numel()),
-        cost_(cost) {
+        cost_(cheap_elements(cost)) {
     kept_.rank = reduction.kept_rank();
     for (int d = 0; d < kept_.rank; ++d) {
       kept_.extent[d] = reduction.kept_extent(d);

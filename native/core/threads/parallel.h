@@ -41,6 +41,11 @@ FLAMBEAU_API bool in_parallel_region();
 
 /// Elements of cheap arithmetic below which a loop stays on one thread.
 inline constexpr int64_t kGrain = 32768;
+/// How many of these an element counts as that takes some instructions of vectors: moving it takes
+/// as long as a few.
+constexpr int64_t cheap_elements(int64_t instructions) {
+  return instructions < 8 ? 1 : instructions / 4;
+}
 
 /// Calls body(begin, end) on disjoint ranges that cover [begin, end), on several threads when there
 /// are more than `grain` items. Serial inside another parallel region. The first exception is
