@@ -335,8 +335,8 @@ def _run(operator: Operator, plan: BackwardPlan, fused: FusedKernel) -> str:
         parameter_values(kernel, names),
     ]
     if len(fused.gradients) == 1:
-        return f"forms::gradient({', '.join(given)})"
-    given.append(f"{{{', '.join(f'&computed[{g}]' for g in fused.gradients)}}}")
+        return f"forms::gradient({', '.join([*given, f'edges[{fused.gradients[0]}]'])})"
+    given.append(f"{{{', '.join(f'{{edges[{g}], computed[{g}]}}' for g in fused.gradients)}}}")
     return f"forms::gradients({', '.join(given)})"
 
 

@@ -266,21 +266,28 @@ struct Input<false, T> {
 };
 
 /// The loop of a formula of which some inputs are single elements: those with a bit in `repeated`.
-template <unsigned repeated, int vectors, class Formula, class Output, class... I>
-struct RepeatingLoop {
+template <unsigned repeated, int vectors, class Formula, class Outputs, class... I>
+struct RepeatingLoop;
+template <unsigned repeated, int vectors, class Formula, class... O, class... I>
+struct RepeatingLoop<repeated, vectors, Formula, Outs<O...>, I...> {
   static void run(const void* object, char* const* data, int64_t, int64_t count) {
-    run(*static_cast<const Formula*>(object), data, count, std::index_sequence_for<I...>{});
+    run(*static_cast<const Formula*>(object), data, count, std::index_sequence_for<O...>{},
+        std::index_sequence_for<I...>{});
   }
-  template <size_t... i>
+  template <size_t... o, size_t... i>
   static FLAMBEAU_INLINE void run(const Formula& formula, char* const* data, int64_t count,
-                                  std::index_sequence<i...>) {
-    loop(formula, count, reinterpret_cast<Output*>(data[0]),
-         Input<(repeated >> i & 1) != 0, I>(data[1 + i])...);
+                                  std::index_sequence<o...>, std::index_sequence<i...>) {
+    loop(formula, count, reinterpret_cast<O*>(data[o])...,
+         Input<(repeated >> i & 1) != 0, I>(data[sizeof...(O) + i])...);
   }
   template <class... In>
-  static FLAMBEAU_INLINE void loop(Formula formula, int64_t count, Output* __restrict out,
+  static FLAMBEAU_INLINE void loop(Formula formula, int64_t count, O* __restrict... outs,
                                    In... in) {
-    FLAMBEAU_EACH(vectors, count, out[k] = static_cast<Output>(formula(in[k]...)))
+    if constexpr (sizeof...(O) == 1) {
+      FLAMBEAU_EACH(vectors, count, ((outs[k] = static_cast<O>(formula(in[k]...))), ...))
+    } else {
+      for (int64_t k = 0; k < count; ++k) formula(outs[k]..., in[k]...);
+    }
   }
 };
 
@@ -340,8 +347,13 @@ struct Signature<Outs<O...>, Draws<D...>, Ins<I...>> {
   /// Completes the plan of a kernel with the loops that repeat an input, where there are such.
   template <class T, class Formula, int cost>
   static FLAMBEAU_INLINE void add_repeating([[maybe_unused]] MapPlan& plan) {
-    if constexpr (sizeof...(O) == 1 && sizeof...(D) == 0 && kMayRepeat<T> && cost < kCheapFormula &&
-                  std::is_invocable_v<Formula, Compute<OperandOf<I, T>>...>) {
+    if constexpr (sizeof...(D) > 0 || !kMayRepeat<T> || cost >= kCheapFormula) {
+      return;
+    } else if constexpr (sizeof...(O) == 2 && sizeof...(I) == 3 && std::is_floating_point_v<T>) {
+      // Gradients of two operands, of which one was broadcast.
+      add<T, Formula, 0b010, 0b100>(plan);
+    } else if constexpr (sizeof...(O) == 1 &&
+                         std::is_invocable_v<Formula, Compute<OperandOf<I, T>>...>) {
       if constexpr (sizeof...(I) == 2) {
         add<T, Formula, 0b01, 0b10>(plan);
       } else if constexpr (sizeof...(I) == 3) {
@@ -352,7 +364,8 @@ struct Signature<Outs<O...>, Draws<D...>, Ins<I...>> {
   template <class T, class Formula, unsigned... repeated>
   static FLAMBEAU_INLINE void add(MapPlan& plan) {
     ((plan.repeating[repeated] =
-          &RepeatingLoop<repeated, kVectors<T>, Formula, typename Traits<OperandOf<O, T>>::Value...,
+          &RepeatingLoop<repeated, kVectors<T>, Formula,
+                         Outs<typename Traits<OperandOf<O, T>>::Value...>,
                          Compute<OperandOf<I, T>>...>::run),
      ...);
   }

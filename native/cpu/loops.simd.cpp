@@ -418,16 +418,26 @@ class Walk {
   /// The inputs that repeat along rows for which there is a loop, a bit of each; 0: none.
   unsigned find_repeated() const {
     if (start_.rank == 0 || start_.extent[0] < kShortestRow || !are_plain()) return 0;
+    const int outputs = output_count();
     unsigned found = 0;
-    for (int i = 1; i < plan_.operand_count; ++i) found |= strides_[i][0] == 0 ? 1u << (i - 1) : 0u;
+    for (int i = outputs; i < plan_.operand_count; ++i)
+      found |= strides_[i][0] == 0 ? 1u << (i - outputs) : 0u;
     if (found >= kRepeatingLoops || !plan_.repeating[found]) return 0;
     // Formulas that see whole vectors compute some elements twice.
-    for (int i = 1; even_ && i < plan_.operand_count; ++i)
-      if (may_overlap(0, i)) return 0;
+    for (int o = 0; even_ && o < outputs; ++o)
+      for (int i = outputs; i < plan_.operand_count; ++i)
+        if (may_overlap(o, i)) return 0;
     return found;
   }
+  /// Outputs come first.
+  int output_count() const {
+    int count = 0;
+    while (count < plan_.operand_count && plan_.operands[count].written) ++count;
+    return count;
+  }
   bool repeats(int operand) const {
-    return operand > 0 && repeated_ > 0 && (repeated_ >> (operand - 1) & 1) != 0;
+    const int input = operand - output_count();
+    return input >= 0 && repeated_ > 0 && (repeated_ >> input & 1) != 0;
   }
 
   void run_repeating(char* const* data, int64_t count) const {
@@ -521,7 +531,7 @@ FLAMBEAU_API void run_map(const Iterator& iter, const MapPlan& plan, const void*
   }
   if (walk.has_repeating_rows()) {
     const int64_t length = walk.row_length(), rows = numel / length;
-    if (rows >= kManyRows || numel * worth <= kGrain)
+    if (rows >= kManyRows || numel * worth <= kGrain || in_parallel_region())
       return parallel_for(0, rows, std::max<int64_t>(1, kGrain / (length * worth)),
                           [&](int64_t begin, int64_t end) { walk.run_repeating_rows(begin, end); });
   }

@@ -53,15 +53,16 @@ Tensor empty_in_format_of(TensorList like, size_t least_rank, IntList sizes, DTy
 
 namespace flambeau::forms::detail {
 
-void gradients(const char* op, PromotionRule rule, std::initializer_list<Operand> inputs,
-               FunctionRef<void(Iterator&)> kernel, std::initializer_list<Tensor*> computed) {
+void gradients(const char* op, PromotionRule rule, std::span<const Operand> inputs,
+               FunctionRef<void(Iterator&)> kernel, std::span<const WantedGradient> wanted) {
+  if (sum_gradients(op, rule, inputs, kernel, wanted)) return;
   Iterator iter(op);
-  for (size_t i = 0; i < computed.size(); ++i) iter.add_output(kNew);
+  for (size_t i = 0; i < wanted.size(); ++i) iter.add_output(kNew);
   for (const Operand& input : inputs) iter.add_input(input);
   iter.build(rule);
   if (iter.numel() != 0 && iter.backend() != Backend::meta) kernel(iter);
   int index = 0;
-  for (Tensor* gradient : computed) *gradient = iter.take_output(index++);
+  for (const WantedGradient& one : wanted) one.gradient = iter.take_output(index++);
 }
 
 Tensor room(const Destination& to, IntList sizes, DType dtype, Device device, bool overwrites,
@@ -96,10 +97,11 @@ const Tensor& placed(const Destination& to, const Tensor& result, const char* op
   return given;
 }
 
-Tensor gradient(const char* op, PromotionRule rule, std::initializer_list<Operand> inputs,
-                FunctionRef<void(Iterator&)> kernel) {
+Tensor gradient(const char* op, PromotionRule rule, std::span<const Operand> inputs,
+                FunctionRef<void(Iterator&)> kernel, const autograd::Edge& edge) {
   Tensor computed;
-  gradients(op, rule, inputs, kernel, {&computed});
+  const WantedGradient wanted[] = {{edge, computed}};
+  gradients(op, rule, inputs, kernel, wanted);
   return computed;
 }
 

@@ -7,6 +7,7 @@
 #include "core/iteration/iterator.h"
 #include "core/iteration/reduction.h"
 #include "operators/forms.h"
+#include "operators/summed_gradients.h"
 
 /// How a description computes: what all pointwise operators do around their kernels, all
 /// reductions, and all that are written by hand.
@@ -34,29 +35,31 @@ FLAMBEAU_INLINE void run(const KernelTable<void(Iterator&, const P&)>& table, It
 
 namespace detail {
 FLAMBEAU_API void gradients(const char* op, PromotionRule rule,
-                            std::initializer_list<Operand> inputs,
+                            std::span<const Operand> inputs,
                             FunctionRef<void(Iterator&)> kernel,
-                            std::initializer_list<Tensor*> computed);
-FLAMBEAU_API Tensor gradient(const char* op, PromotionRule rule,
-                             std::initializer_list<Operand> inputs,
-                             FunctionRef<void(Iterator&)> kernel);
+                            std::span<const WantedGradient> wanted);
+FLAMBEAU_API Tensor gradient(const char* op, PromotionRule rule, std::span<const Operand> inputs,
+                             FunctionRef<void(Iterator&)> kernel, const autograd::Edge& edge);
 }  // namespace detail
 
-/// Gradients by a kernel that computes them at once, in the order of its outputs.
+/// Gradients by a kernel that computes them at once, in the order of its outputs; summed already
+/// where an operand was broadcast and that is faster.
 template <class P>
 FLAMBEAU_INLINE void gradients(const KernelTable<void(Iterator&, const P&)>& table,
                                PromotionRule rule, std::initializer_list<Operand> inputs,
-                               const P& parameters, std::initializer_list<Tensor*> computed) {
+                               const P& parameters,
+                               std::initializer_list<WantedGradient> wanted) {
   const auto kernel = [&](Iterator& iter) { table[iter.backend()](iter, parameters); };
-  detail::gradients(table.op, rule, inputs, kernel, computed);
+  detail::gradients(table.op, rule, {inputs.begin(), inputs.size()}, kernel,
+                    {wanted.begin(), wanted.size()});
 }
 /// The same of one.
 template <class P>
 FLAMBEAU_INLINE Tensor gradient(const KernelTable<void(Iterator&, const P&)>& table,
                                 PromotionRule rule, std::initializer_list<Operand> inputs,
-                                const P& parameters) {
+                                const P& parameters, const autograd::Edge& edge) {
   const auto kernel = [&](Iterator& iter) { table[iter.backend()](iter, parameters); };
-  return detail::gradient(table.op, rule, inputs, kernel);
+  return detail::gradient(table.op, rule, {inputs.begin(), inputs.size()}, kernel, edge);
 }
 /// Whether gradients are computed by kernels: not where they are differentiated themselves, or
 /// are batches.

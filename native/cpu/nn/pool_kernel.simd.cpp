@@ -11,6 +11,7 @@ namespace {
 
 constexpr int64_t kMany = 32;                     // columns of a window that are worth vectors
 constexpr int64_t kFewWindows = 6, kFewTaps = 8;  // of a row, that vectors are not worth it for
+constexpr int64_t kManyWindows = 32, kNarrow = 16;  // windows of few columns that are
 constexpr int64_t kRow = 512;  // windows whose positions wait in L1 to be widened to int64
 
 /// Whether 32 bits hold all places of a plane.
@@ -143,37 +144,81 @@ void max_of_columns(const PoolAxis& columns, int64_t count, const T* values,
   }
 }
 
+/// The most columns of a window.
+int64_t widest(const PoolAxis& columns, int64_t count) {
+  int64_t found = 0;
+  for (size_t j = 0; j < static_cast<size_t>(count); ++j)
+    found = std::max(found, columns.end[j] - columns.begin[j]);
+  return found;
+}
+
+/// At most kRow windows over a row, from window `first` on, none of more than `width` columns: a
+/// tap of all of them at once. A window that has fewer taps sees its last one again.
+template <class T>
+void max_of_narrow(const PoolAxis& columns, int64_t first, int64_t count, int64_t width,
+                   const T* values, int64_t base, T* out, int64_t* index) {
+  using Place = std::conditional_t<sizeof(T) == 4, int32_t, int64_t>;
+  alignas(64) Place begin[kRow], last[kRow], best[kRow];
+  alignas(64) T largest[kRow];
+  for (int64_t j = 0; j < count; ++j) {
+    const size_t window = static_cast<size_t>(first + j);
+    begin[j] = best[j] = static_cast<Place>(columns.begin[window]);
+    last[j] = static_cast<Place>(columns.end[window] - 1);
+    largest[j] = values[begin[j]];
+  }
+  for (Place s = 1; s < static_cast<Place>(width); ++s) {
+#pragma omp simd
+    for (int64_t j = 0; j < count; ++j) {
+      const Place x = std::min(begin[j] + s, last[j]);
+      const T candidate = values[x], value = largest[j];
+      const bool better = wins(candidate, value);
+      largest[j] = better ? candidate : value;
+      best[j] = better ? x : best[j];
+    }
+  }
+  std::copy_n(largest, count, out + first);
+#pragma omp simd
+  for (int64_t j = 0; j < count; ++j) index[first + j] = base + best[j];
+}
+
 /// A row of windows of any size: first the largest element of each column of the image under it,
 /// `rows_below` the first one.
 template <class T>
 void max_columns_first(const PoolGeometry& geometry, int64_t i, const T* image, T* values,
                        int32_t* rows_below, T* out, int64_t* index) {
-  const int64_t width = geometry.input_columns, top = geometry.first_row_under(i);
-  const int64_t base = top * width, count = geometry.output_columns;
+  const int64_t length = geometry.input_columns, top = geometry.first_row_under(i);
+  const int64_t base = top * length, count = geometry.output_columns;
   const T* const first = image + base;
   bool are_several = false;
   geometry.for_rows_under(i, [&](int64_t y) {
     if (y == top) return;
     if (!are_several) {
       are_several = true;
-      std::copy_n(first, width, values);
-      std::fill_n(rows_below, width, 0);
+      std::copy_n(first, length, values);
+      std::fill_n(rows_below, length, 0);
     }
-    const T* const row = image + y * width;
+    const T* const row = image + y * length;
     const int32_t below = static_cast<int32_t>(y - top);
 #pragma omp simd
-    for (int64_t x = 0; x < width; ++x) {
+    for (int64_t x = 0; x < length; ++x) {
       const bool better = wins(row[x], values[x]);
       values[x] = better ? row[x] : values[x];
       rows_below[x] = better ? below : rows_below[x];
     }
   });
   if (!are_several) {
+    const int64_t width = widest(geometry.columns, count);
+    if (count >= kManyWindows && width <= kNarrow && is_narrow(geometry)) {
+      for (int64_t j = 0; j < count; j += kRow)
+        max_of_narrow(geometry.columns, j, std::min(kRow, count - j), width, first, base, out,
+                      index);
+      return;
+    }
     const auto same = [](int64_t x) { return x; };
     return max_of_columns(geometry.columns, count, first, same, is_narrow(geometry), image, base,
                           out, index);
   }
-  const auto place_of = [&](int64_t x) { return rows_below[x] * width + x; };
+  const auto place_of = [&](int64_t x) { return rows_below[x] * length + x; };
   max_of_columns(geometry.columns, count, values, place_of, is_narrow(geometry), image, base, out,
                  index);
 }

@@ -1,0 +1,232 @@
+#include "operators/summed_gradients.h"
+
+#include <algorithm>
+#include <span>
+#include <vector>
+
+#include "core/geometry/shape_rules.h"
+#include "core/tensor/views.h"
+#include "core/threads/parallel.h"
+#include "operators/computing.h"
+#include "ops/arithmetic.h"
+#include "ops/creation.h"
+#include "ops/view_grad.h"
+
+namespace flambeau::forms::detail {
+namespace {
+
+/// Of one tensor of a part, so that those of a few stay in a cache; fewer than some parts are
+/// computed at once.
+constexpr int64_t kPartBytes = int64_t{1} << 18, kLeastParts = 4;
+
+/// Whether dims further to the left are further apart in memory, but for what is repeated.
+bool lies_in_order(const Tensor& tensor) {
+  int64_t least = 0;
+  for (size_t d = tensor.sizes().size(); d-- > 0;) {
+    const int64_t stride = tensor.strides()[d];
+    if (tensor.sizes()[d] == 1 || stride == 0) continue;
+    if (stride < least) return false;
+    least = stride;
+  }
+  return true;
+}
+
+/// What a gradient is summed to, of as many dims as it has itself; its own sizes where nothing is
+/// known.
+Shape sizes_of_sum(const autograd::Edge& edge, IntList sizes) {
+  Shape kept(sizes);
+  if (edge.index >= edge.node->outputs.size()) return kept;
+  const autograd::Node::OutputInfo& expected = edge.node->outputs[edge.index];
+  if (!expected.is_set || expected.sizes.size() > sizes.size()) return kept;
+  const size_t added = sizes.size() - expected.sizes.size();
+  for (size_t d = 0; d < sizes.size(); ++d) kept[d] = d < added ? 1 : expected.sizes[d - added];
+  return kept;
+}
+
+bool is_part_of(IntList kept, IntList sizes) {
+  return std::equal(kept.begin(), kept.end(), sizes.begin(),
+                    [](int64_t some, int64_t all) { return some == 1 || some == all; });
+}
+
+bool may_be_parted(const Tensor& grad, const Tensor& input) {
+  return input.dtype() == grad.dtype() && input.device() == grad.device() &&
+         input.dim() <= grad.dim() && lies_in_order(input);
+}
+
+/// Ranges of one dim, for each index of the dims to its left: parts that lie together.
+class Parts {
+ public:
+  Parts(IntList sizes, int64_t most) : sizes_(sizes) {
+    int64_t right = shape_rules::numel(sizes), left = 1;
+    for (dim_ = 0;; left *= sizes[dim_++]) {
+      right /= sizes[dim_];
+      if (right <= most || dim_ + 1 == sizes.size()) break;
+    }
+    length_ = std::clamp<int64_t>(most / right, 1, sizes[dim_]);
+    elements_ = length_ * right;
+    ranges_ = (sizes[dim_] - 1) / length_ + 1;
+    count_ = left * ranges_;
+  }
+  int64_t count() const { return count_; }
+  /// Of the largest part.
+  int64_t elements() const { return elements_; }
+  /// Whether parts of what all dims but these are summed to do not meet.
+  bool are_apart(IntList kept) const {
+    return std::equal(kept.begin(), kept.begin() + static_cast<std::ptrdiff_t>(dim_) + 1,
+                      sizes_.begin());
+  }
+  /// Of a tensor of all sizes, or of size 1 where it has but one element.
+  Tensor of(const Tensor& tensor, int64_t part) const {
+    View view{IntList(tensor.sizes()).subspan(dim_), IntList(tensor.strides()).subspan(dim_),
+              tensor.offset()};
+    int64_t rest = part / ranges_;
+    for (size_t d = dim_; d-- > 0; rest /= sizes_[d])
+      if (tensor.sizes()[d] > 1) view.offset += rest % sizes_[d] * tensor.strides()[d];
+    if (view.sizes[0] > 1) {
+      const int64_t begin = part % ranges_ * length_;
+      view.sizes[0] = std::min(length_, sizes_[dim_] - begin);
+      view.offset += begin * view.strides[0];
+    }
+    return make_view(tensor, view);
+  }
+
+ private:
+  Shape sizes_;
+  size_t dim_ = 0;
+  int64_t length_ = 1, elements_ = 1, ranges_ = 1, count_ = 1;
+};
+
+/// One of the gradients that are computed in parts.
+class Sum {
+ public:
+  Sum(const WantedGradient& wanted, IntList kept, const Tensor& grad, const Parts& parts)
+      : wanted_(wanted), is_whole_(equal(kept, grad.sizes())), are_apart_(parts.are_apart(kept)) {
+    total_ = is_whole_ ? empty(grad.sizes(), grad.dtype(), grad.device())
+                       : ops::zeros(kept, grad.dtype(), grad.device());
+    if (!are_apart_) partial_.resize(static_cast<size_t>(parts.count()));
+  }
+  /// For parts that are not kept; nothing where they are.
+  Tensor memory(int64_t elements) const {
+    return is_whole_ ? Tensor() : empty(Shape{elements}, total_.dtype(), total_.device());
+  }
+  /// Where a part of some sizes is to be written.
+  Tensor place(const Parts& parts, int64_t part, IntList sizes, const Tensor& memory) const {
+    if (is_whole_) return parts.of(total_, part);
+    return make_view(memory, View{sizes, contiguous_strides(sizes), 0});
+  }
+  void add(const Parts& parts, int64_t part, const Tensor& computed) {
+    if (is_whole_) return;
+    const Tensor to = parts.of(total_, part);
+    if (are_apart_) return copy_data(to, ops::sum_to_size(computed, to.sizes()));
+    Tensor& sum = partial_[static_cast<size_t>(part)];
+    sum = equal(computed.sizes(), to.sizes()) ? ops::clone(computed)
+                                              : ops::sum_to_size(computed, to.sizes());
+  }
+  /// In the order of the parts, whatever thread computed them.
+  void finish(const Parts& parts) {
+    for (size_t part = 0; part < partial_.size(); ++part)
+      ops::add_(parts.of(total_, static_cast<int64_t>(part)), partial_[part]);
+    if (is_whole_) {
+      wanted_.gradient = total_;
+    } else {
+      const Shape& sizes = wanted_.edge.node->outputs[wanted_.edge.index].sizes;
+      wanted_.gradient = make_view(total_, views::view(total_, sizes));
+    }
+  }
+
+ private:
+  WantedGradient wanted_;
+  bool is_whole_, are_apart_;
+  Tensor total_;
+  std::vector<Tensor> partial_;
+};
+
+/// Runs a kernel on a part of all operands.
+void compute_part(const char* op, PromotionRule rule, const Parts& parts, int64_t part,
+                  std::span<const Operand> inputs, FunctionRef<void(Iterator&)> kernel,
+                  std::span<Sum> sums, std::span<const Tensor> memory) {
+  SmallVector<Tensor, 4> read, written;  // which the iterator borrows
+  for (const Operand& input : inputs)
+    read.push_back(input.is_tensor() ? parts.of(input.tensor(), part) : Tensor());
+  for (size_t i = 0; i < sums.size(); ++i)
+    written.push_back(sums[i].place(parts, part, read[0].sizes(), memory[i]));
+  Iterator iter(op);
+  for (const Tensor& output : written) iter.add_output(output);
+  size_t i = 0;
+  for (const Operand& input : inputs) {
+    const Tensor& tensor = read[i++];
+    iter.add_input(tensor.defined() ? Operand(tensor) : input);
+  }
+  iter.build(rule);
+  kernel(iter);
+  for (i = 0; i < sums.size(); ++i) sums[i].add(parts, part, written[i]);
+}
+
+/// Gradients are multiples of that of the result: of what no other tensor takes part in, the
+/// multiple of the sum is computed.
+bool multiply_sum(const char* op, PromotionRule rule, std::span<const Operand> inputs,
+                  FunctionRef<void(Iterator&)> kernel, const WantedGradient& wanted) {
+  const auto is_tensor = [](const Operand& input) { return input.is_tensor(); };
+  if (std::count_if(inputs.begin(), inputs.end(), is_tensor) != 1) return false;
+  const Tensor& grad = inputs[0].tensor();
+  const Shape kept = sizes_of_sum(wanted.edge, grad.sizes());
+  if (equal(kept, grad.sizes()) || !is_part_of(kept, grad.sizes())) return false;
+  const Tensor sum = ops::sum_to_size(grad, kept);
+  std::vector<Operand> summed(inputs.begin(), inputs.end());
+  summed[0] = Operand(sum);
+  wanted.gradient = gradient(op, rule, summed, kernel, wanted.edge);
+  return true;
+}
+
+}  // namespace
+
+bool sum_gradients(const char* op, PromotionRule rule, std::span<const Operand> inputs,
+                   FunctionRef<void(Iterator&)> kernel, std::span<const WantedGradient> wanted) {
+  if (!inputs[0].is_tensor()) return false;
+  if (wanted.size() == 1 && multiply_sum(op, rule, inputs, kernel, wanted[0])) return true;
+  const Tensor& grad = inputs[0].tensor();
+  const bool has_dtype = grad.dtype() == DType::float32 || grad.dtype() == DType::float64;
+  if (!has_dtype || grad.device().backend != Backend::cpu) return false;
+  const int64_t most = kPartBytes / static_cast<int64_t>(size_of(grad.dtype()));
+  if (grad.numel() < kLeastParts * most) return false;
+
+  SmallVector<Shape, 2> kept;
+  bool are_summed = false;
+  for (const WantedGradient& one : wanted) {
+    kept.push_back(sizes_of_sum(one.edge, grad.sizes()));
+    if (!is_part_of(kept.back(), grad.sizes())) return false;
+    are_summed |= !equal(kept.back(), grad.sizes());
+  }
+  if (!are_summed) return false;
+
+  std::vector<Tensor> spread;
+  std::vector<Operand> operands;
+  spread.reserve(inputs.size());
+  for (const Operand& input : inputs) {
+    if (!input.is_tensor()) {
+      operands.push_back(input);
+      continue;
+    }
+    const Tensor& tensor = input.tensor();
+    if (!may_be_parted(grad, tensor)) return false;
+    operands.emplace_back(spread.emplace_back(
+        make_view(tensor, views::expand(tensor, grad.sizes()))));
+  }
+
+  const Parts parts(grad.sizes(), most);
+  std::vector<Sum> sums;
+  size_t i = 0;
+  for (const WantedGradient& one : wanted) sums.emplace_back(one, kept[i++], grad, parts);
+  // A thread writes all of its parts to the same memory, in its own cache.
+  const int64_t share = (parts.count() - 1) / num_threads() + 1;
+  parallel_for(0, parts.count(), share, [&](int64_t begin, int64_t end) {
+    SmallVector<Tensor, 2> memory;
+    for (const Sum& sum : sums) memory.push_back(sum.memory(parts.elements()));
+    for (int64_t part = begin; part < end; ++part)
+      compute_part(op, rule, parts, part, operands, kernel, sums, memory);
+  });
+  for (Sum& sum : sums) sum.finish(parts);
+  return true;
+}
+
+}  // namespace flambeau::forms::detail
