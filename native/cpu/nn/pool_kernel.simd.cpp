@@ -1,5 +1,7 @@
 #include "cpu/nn/pool_kernel.h"
 
+#include "cpu/row_extrema.h"
+
 #include <limits>
 #include <vector>
 
@@ -181,6 +183,38 @@ void max_of_narrow(const PoolAxis& columns, int64_t first, int64_t count, int64_
   for (int64_t j = 0; j < count; ++j) index[first + j] = base + best[j];
 }
 
+/// The first of `lanes` or more elements that equals one of them, in sets of lanes; the last set
+/// overlaps the one before.
+template <int64_t lanes, class T>
+int64_t first_equal(const T* values, int64_t count, T wanted) {
+  using Place = std::conditional_t<sizeof(T) == 4, int32_t, int64_t>;
+  Place lane[lanes];
+  for (int64_t j = 0; j < lanes; ++j) lane[j] = std::numeric_limits<Place>::max();
+  for (int64_t i = 0; i < count; i += lanes) {
+    const int64_t begin = std::min(i, count - lanes);
+#pragma omp simd
+    for (int64_t j = 0; j < lanes; ++j) {
+      const Place at = static_cast<Place>(begin + j);
+      lane[j] = (values[begin + j] == wanted) & (at < lane[j]) ? at : lane[j];
+    }
+  }
+  return *std::min_element(lane, lane + lanes);
+}
+
+/// Where the largest element of a window over a row stands.
+template <class T>
+int64_t place_in_row(const T* values, int64_t begin, int64_t end) {
+  constexpr int64_t lanes = kFewLanes<T>;
+  const int64_t count = end - begin;
+  if (count >= lanes && count <= std::numeric_limits<int32_t>::max()) {
+    const T largest = row_max(values + begin, count);
+    if (largest == largest) return begin + first_equal<lanes>(values + begin, count, largest);
+  }
+  int64_t best = begin;
+  for (int64_t x = begin + 1; x < end; ++x) best = wins(values[x], values[best]) ? x : best;
+  return best;
+}
+
 /// A row of windows of any size: first the largest element of each column of the image under it,
 /// `rows_below` the first one.
 template <class T>
@@ -214,9 +248,13 @@ void max_columns_first(const PoolGeometry& geometry, int64_t i, const T* image, 
                       index);
       return;
     }
-    const auto same = [](int64_t x) { return x; };
-    return max_of_columns(geometry.columns, count, first, same, is_narrow(geometry), image, base,
-                          out, index);
+    for (int64_t j = 0; j < count; ++j) {
+      const size_t window = static_cast<size_t>(j);
+      index[j] = base + place_in_row(first, geometry.columns.begin[window],
+                                     geometry.columns.end[window]);
+      out[j] = image[index[j]];
+    }
+    return;
   }
   const auto place_of = [&](int64_t x) { return rows_below[x] * length + x; };
   max_of_columns(geometry.columns, count, values, place_of, is_narrow(geometry), image, base, out,

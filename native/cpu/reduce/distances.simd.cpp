@@ -44,12 +44,38 @@ void sums(T* to, const T* a, const T* b, int64_t points, int64_t count, const Te
   }
 }
 
+/// to[r] = sum of terms of the coordinates of a - b for points b, one behind the other, of as many
+/// at once as a vector has lanes. add(sum, d) adds the terms of a vector, none where d is 0.
+template <class T, class Add>
+void vector_sums(T* to, const T* a, const T* b, int64_t points, int64_t count, const Add& add) {
+  constexpr int lanes = kLanes<T>;
+  const int64_t rest = count % lanes, whole = count - rest;
+  const Mask<T> last(rest);
+  for (int64_t p = 0; p < points; p += lanes) {
+    const T* point[lanes];
+    Vector<T> sum[lanes] = {};
+    for (int k = 0; k < lanes; ++k) point[k] = b + std::min(p + k, points - 1) * count;
+    for (int64_t i = 0; i < whole; i += lanes) {
+      const Vector<T> x = load(a + i);
+#pragma GCC unroll 16
+      for (int k = 0; k < lanes; ++k) sum[k] = add(sum[k], x - load(point[k] + i));
+    }
+    if (rest > 0) {
+      const Vector<T> x = last.load(a + whole);
+#pragma GCC unroll 16
+      for (int k = 0; k < lanes; ++k) sum[k] = add(sum[k], x - last.load(point[k] + whole));
+    }
+    const Vector<T> total = across_lanes<T>(sum, [](Vector<T> u, Vector<T> v) { return u + v; });
+    Mask<T>(std::min<int64_t>(lanes, points - p)).store(to + p, total);
+  }
+}
+
 /// Points turned so that one coordinate of all lies together, for sums of several points at once:
 /// of few coordinates, which are added up one after the other.
 template <class T>
 class TurnedPoints {
  public:
-  static constexpr int64_t kMost = 64, kTogether = 64;
+  static constexpr int64_t kTogether = 64;
   TurnedPoints(const T* points, int64_t number, int64_t count)
       : pitch_(number + kTogether), count_(count), values_(static_cast<size_t>(pitch_ * count)) {
     for (int64_t p = 0; p < number; ++p)
@@ -96,9 +122,10 @@ class Distances {
  public:
   Distances(int64_t some, const T* points, int64_t number, int64_t count, double p)
       : points_(points), number_(number), count_(count), p_(p) {
-    constexpr int64_t kWorthTurning = 8, kMany = 32;
-    if (p < std::numeric_limits<double>::infinity() && some >= kWorthTurning && number >= kMany &&
-        count <= TurnedPoints<T>::kMost)
+    constexpr int64_t kWorthTurning = 8;
+    const int64_t many = has_vectors() ? 256 : 32, most = has_vectors() ? 24 : 64;
+    if (p < std::numeric_limits<double>::infinity() && some >= kWorthTurning && number >= many &&
+        count <= most)
       turned_.emplace(points, number, count);
   }
 
@@ -110,6 +137,7 @@ class Distances {
       cpu::FLAMBEAU_ISA::sums(to, a, points_ + first * count_, number_ - first, count_, term,
                               whole);
     };
+    if (!turned_ && has_vectors()) return norms_in_vectors(to, a, first);
     if (p_ == 2) return sums([](T d) { return d * d; }, [](T x) { return std::sqrt(x); });
     if (p_ == 1) return sums(same, same);
     if (p_ == 0) return sums([](T d) { return d != 0 ? T(1) : T(0); }, same);
@@ -123,6 +151,19 @@ class Distances {
   }
 
  private:
+  bool has_vectors() const { return p_ == 1 || p_ == 2; }
+  void norms_in_vectors(T* to, const T* a, int64_t first) const {
+    using V = Vector<T>;
+    const int64_t points = number_ - first;
+    const T* const b = points_ + first * count_;
+    if (p_ == 1)
+      return vector_sums(to, a, b, points, count_,
+                         [](V sum, V d) { return sum + (d < 0 ? -d : d); });
+    vector_sums(to, a, b, points, count_, [](V sum, V d) { return multiply_add<T>(d, d, sum); });
+#pragma omp simd
+    for (int64_t p = 0; p < points; ++p) to[p] = std::sqrt(to[p]);
+  }
+
   const T* points_;
   int64_t number_, count_;
   double p_;
