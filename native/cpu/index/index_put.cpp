@@ -1,8 +1,10 @@
 #include "core/geometry/broadcast.h"
 #include "core/tensor/overlap.h"
+#include "cpu/blocks.h"
 #include "cpu/dtype_switch.h"
 #include "cpu/index/advanced.h"
 #include "cpu/walk.h"
+#include "kernels/gather.h"
 #include "kernels/indexing.h"
 
 namespace flambeau::cpu {
@@ -115,7 +117,62 @@ void put(const Tensor& self, const AdvancedIndex& found, const Tensor& values, c
   });
 }
 
+/// Where the element lies that is number `place` in row-major order.
+class PlaceInMemory {
+ public:
+  explicit PlaceInMemory(const Tensor& tensor)
+      : sizes_(tensor.sizes()), strides_(tensor.strides()), is_dense_(tensor.is_contiguous()) {}
+  int64_t operator()(int64_t place) const {
+    if (is_dense_) return place;
+    int64_t offset = 0;
+    for (size_t d = sizes_.size(); d-- > 1; place /= sizes_[d])
+      offset += place % sizes_[d] * strides_[d];
+    return offset + place * strides_[0];
+  }
+
+ private:
+  const Shape &sizes_, &strides_;
+  bool is_dense_;
+};
+
+/// write(element, value) for each place, in order; nothing where one lies outside.
+template <class T, class Write>
+void put_at(const Tensor& self, const Tensor& index, const Tensor& source, const Write& write) {
+  const PlaceInMemory lies(self);
+  const int64_t count = index.numel(), size = self.numel();
+  const int64_t* const places = index.data<int64_t>();
+  const T* const values = source.data<T>();
+  T* const elements = self.data<T>();
+  for (int64_t i = 0; i < count; ++i) wrap_index(places[i], size, 0, "put_");
+  for (int64_t i = 0; i < count; ++i)
+    write(elements[lies(places[i] < 0 ? places[i] + size : places[i])], values[i]);
+}
+
+/// A row-major copy where a tensor is no such, or may lie where `written` does.
+Tensor apart_from(const Tensor& written, const Tensor& tensor) {
+  const Tensor rows = contiguous_data(tensor);
+  if (!may_overlap(written, rows)) return rows;
+  const Tensor copy = empty(rows.sizes(), rows.dtype(), rows.device());
+  copy_data(copy, rows);
+  return copy;
+}
+
 }  // namespace
+
+void put_(const Tensor& self, const Tensor& index, const Tensor& source, bool accumulate) {
+  const Tensor places = apart_from(self, cast_data(index, DType::int64));
+  const Tensor values = apart_from(self, source);
+  if (accumulate) {
+    visit_stored_dtype(self.dtype(), [&]<class T>() {
+      put_at<T>(self, places, values, [](T& sum, T value) { sum = plus(sum, value); });
+    });
+    return;
+  }
+  with_size(static_cast<int64_t>(self.itemsize()), [&](auto element) {
+    using T = decltype(element);
+    put_at<T>(self, places, values, [](T& to, T value) { to = value; });
+  });
+}
 
 void index_put_(const Tensor& self, TensorList indices, const Tensor& values, bool accumulate) {
   if (self.numel() != 0 && fill_masked(self, indices, values, accumulate)) return;

@@ -3,6 +3,7 @@
 #include "core/tensor/tensor.h"
 #include "core/threads/interrupt.h"
 #include "cpu/blocks.h"
+#include "cpu/linalg/vector.h"
 #include "cpu/rows.h"
 
 namespace flambeau::cpu::FLAMBEAU_ISA {
@@ -72,6 +73,44 @@ void scan_rows(T* out, int64_t n, const Input*... in) {
   });
 }
 
+/// As many rows as a vector has lanes, a step of all at once: squares of them are turned in
+/// registers, there and back.
+template <class Op, class T>
+void scan_rows_in_lanes(T* out, int64_t n, const T* in) {
+  using A = typename Running<T>::type;
+  constexpr int lanes = kLanes<T>;
+  const int64_t squares = n / lanes;
+  A total[lanes];
+  std::fill_n(total, lanes, A(Op::kStart));
+  in_blocks(squares, [&](int64_t begin, int64_t end) {
+    for (int64_t square = begin; square < end; ++square) {
+      Vector<T> rows[lanes];
+      alignas(64) T step[lanes];
+#pragma GCC unroll 16
+      for (int r = 0; r < lanes; ++r) rows[r] = load(in + r * n + square * lanes);
+      transpose_square<T>(rows);
+#pragma GCC unroll 16
+      for (int i = 0; i < lanes; ++i) {
+        store(step, rows[i]);
+#pragma omp simd
+        for (int r = 0; r < lanes; ++r) {
+          total[r] = Op::step(total[r], static_cast<A>(step[r]));
+          step[r] = static_cast<T>(total[r]);
+        }
+        rows[i] = load(step);
+      }
+      transpose_square<T>(rows);
+#pragma GCC unroll 16
+      for (int r = 0; r < lanes; ++r) store(out + r * n + square * lanes, rows[r]);
+    }
+  });
+  for (int64_t i = squares * lanes; i < n; ++i)
+    for (int r = 0; r < lanes; ++r) {
+      total[r] = Op::step(total[r], static_cast<A>(in[r * n + i]));
+      out[r * n + i] = static_cast<T>(total[r]);
+    }
+}
+
 template <class Op, class T, class... Input>
 void scan_columns(T* out, const DimBlocks& blocks, const Input*... in) {
   using A = typename Running<T>::type;
@@ -108,6 +147,9 @@ void scan_dense(const Tensor& result, Dim dim, const Operands&... operands) {
     const int64_t n = blocks.size;
     for_rows(blocks.outer, n, 4, [&](int64_t begin, int64_t end) {
       int64_t r = begin;
+      if constexpr (sizeof...(Operands) == 1 && std::is_floating_point_v<T>)
+        for (; n >= 2 * kLanes<T> && r + kLanes<T> <= end; r += kLanes<T>)
+          scan_rows_in_lanes<Op, T>(out + r * n, n, operands.template data<const T>() + r * n...);
       for (; r + 4 <= end; r += 4)
         scan_rows<Op, T, 4>(out + r * n, n, operands.template data<const Loaded<T>>() + r * n...);
       for (; r < end; ++r)
