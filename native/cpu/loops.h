@@ -363,10 +363,9 @@ struct Signature<Outs<O...>, Draws<D...>, Ins<I...>> {
   }
   template <class T, class Formula, unsigned... repeated>
   static FLAMBEAU_INLINE void add(MapPlan& plan) {
-    ((plan.repeating[repeated] =
-          &RepeatingLoop<repeated, kVectors<T>, Formula,
-                         Outs<typename Traits<OperandOf<O, T>>::Value...>,
-                         Compute<OperandOf<I, T>>...>::run),
+    ((plan.repeating[repeated] = &RepeatingLoop<repeated, kVectors<T>, Formula,
+                                                Outs<typename Traits<OperandOf<O, T>>::Value...>,
+                                                Compute<OperandOf<I, T>>...>::run),
      ...);
   }
   template <class T, class Formula>

@@ -34,8 +34,7 @@ FLAMBEAU_INLINE void run(const KernelTable<void(Iterator&, const P&)>& table, It
 }
 
 namespace detail {
-FLAMBEAU_API void gradients(const char* op, PromotionRule rule,
-                            std::span<const Operand> inputs,
+FLAMBEAU_API void gradients(const char* op, PromotionRule rule, std::span<const Operand> inputs,
                             FunctionRef<void(Iterator&)> kernel,
                             std::span<const WantedGradient> wanted);
 FLAMBEAU_API Tensor gradient(const char* op, PromotionRule rule, std::span<const Operand> inputs,
@@ -47,8 +46,7 @@ FLAMBEAU_API Tensor gradient(const char* op, PromotionRule rule, std::span<const
 template <class P>
 FLAMBEAU_INLINE void gradients(const KernelTable<void(Iterator&, const P&)>& table,
                                PromotionRule rule, std::initializer_list<Operand> inputs,
-                               const P& parameters,
-                               std::initializer_list<WantedGradient> wanted) {
+                               const P& parameters, std::initializer_list<WantedGradient> wanted) {
   const auto kernel = [&](Iterator& iter) { table[iter.backend()](iter, parameters); };
   detail::gradients(table.op, rule, {inputs.begin(), inputs.size()}, kernel,
                     {wanted.begin(), wanted.size()});

@@ -31,6 +31,11 @@ bool lies_in_order(const Tensor& tensor) {
   return true;
 }
 
+/// A view of the sizes of the gradient.
+Tensor repeated(const Operand& input, const Tensor& grad) {
+  return make_view(input.tensor(), views::expand(input.tensor(), grad.sizes()));
+}
+
 /// What a gradient is summed to, of as many dims as it has itself; its own sizes where nothing is
 /// known.
 Shape sizes_of_sum(const autograd::Edge& edge, IntList sizes) {
@@ -178,6 +183,31 @@ bool multiply_sum(const char* op, PromotionRule rule, std::span<const Operand> i
   return true;
 }
 
+/// The sizes of the sums, if any gradient is one.
+std::vector<Shape> sizes_of_sums(const Tensor& grad, std::span<const WantedGradient> wanted) {
+  std::vector<Shape> found;
+  bool are_summed = false;
+  for (const WantedGradient& one : wanted) {
+    found.push_back(sizes_of_sum(one.edge, grad.sizes()));
+    if (!is_part_of(found.back(), grad.sizes())) return {};
+    are_summed |= !equal(found.back(), grad.sizes());
+  }
+  return are_summed ? found : std::vector<Shape>();
+}
+
+/// Runs a kernel on all parts. A thread writes its parts to the same memory, in its own cache.
+void compute_parts(const char* op, PromotionRule rule, const Parts& parts,
+                   std::span<const Operand> inputs, FunctionRef<void(Iterator&)> kernel,
+                   std::span<Sum> sums) {
+  const int64_t share = (parts.count() - 1) / num_threads() + 1;
+  parallel_for(0, parts.count(), share, [&](int64_t begin, int64_t end) {
+    SmallVector<Tensor, 2> memory;
+    for (const Sum& sum : sums) memory.push_back(sum.memory(parts.elements()));
+    for (int64_t part = begin; part < end; ++part)
+      compute_part(op, rule, parts, part, inputs, kernel, sums, memory);
+  });
+}
+
 }  // namespace
 
 bool sum_gradients(const char* op, PromotionRule rule, std::span<const Operand> inputs,
@@ -189,42 +219,21 @@ bool sum_gradients(const char* op, PromotionRule rule, std::span<const Operand> 
   if (!has_dtype || grad.device().backend != Backend::cpu) return false;
   const int64_t most = kPartBytes / static_cast<int64_t>(size_of(grad.dtype()));
   if (grad.numel() < kLeastParts * most) return false;
-
-  SmallVector<Shape, 2> kept;
-  bool are_summed = false;
-  for (const WantedGradient& one : wanted) {
-    kept.push_back(sizes_of_sum(one.edge, grad.sizes()));
-    if (!is_part_of(kept.back(), grad.sizes())) return false;
-    are_summed |= !equal(kept.back(), grad.sizes());
-  }
-  if (!are_summed) return false;
+  const std::vector<Shape> kept = sizes_of_sums(grad, wanted);
+  if (kept.empty()) return false;
 
   std::vector<Tensor> spread;
   std::vector<Operand> operands;
   spread.reserve(inputs.size());
   for (const Operand& input : inputs) {
-    if (!input.is_tensor()) {
-      operands.push_back(input);
-      continue;
-    }
-    const Tensor& tensor = input.tensor();
-    if (!may_be_parted(grad, tensor)) return false;
-    operands.emplace_back(spread.emplace_back(
-        make_view(tensor, views::expand(tensor, grad.sizes()))));
+    if (input.is_tensor() && !may_be_parted(grad, input.tensor())) return false;
+    operands.push_back(input.is_tensor() ? Operand(spread.emplace_back(repeated(input, grad)))
+                                         : input);
   }
-
   const Parts parts(grad.sizes(), most);
   std::vector<Sum> sums;
-  size_t i = 0;
-  for (const WantedGradient& one : wanted) sums.emplace_back(one, kept[i++], grad, parts);
-  // A thread writes all of its parts to the same memory, in its own cache.
-  const int64_t share = (parts.count() - 1) / num_threads() + 1;
-  parallel_for(0, parts.count(), share, [&](int64_t begin, int64_t end) {
-    SmallVector<Tensor, 2> memory;
-    for (const Sum& sum : sums) memory.push_back(sum.memory(parts.elements()));
-    for (int64_t part = begin; part < end; ++part)
-      compute_part(op, rule, parts, part, operands, kernel, sums, memory);
-  });
+  for (size_t i = 0; i < wanted.size(); ++i) sums.emplace_back(wanted[i], kept[i], grad, parts);
+  compute_parts(op, rule, parts, operands, kernel, sums);
   for (Sum& sum : sums) sum.finish(parts);
   return true;
 }

@@ -250,3 +250,19 @@ def test_instance_norm_of_nothing() -> None:
     normalize = torch._C._internal.instance_norm_train
     found = normalize(x, weight, running_var=None, weight=weight, bias=weight, momentum=0, eps=0)
     assert all(result.numel() in (0, 3) for result in found)
+
+
+@pytest.mark.parametrize("dtype", DTYPES)
+@pytest.mark.parametrize("order", [0.0, 1.0, 1.5, 2.0])
+def test_distances_of_points_in_vectors(order: float, dtype: Any) -> None:
+    for points, coordinates in ((2, 70), (17, 65), (33, 84), (9, 129), (300, 20), (300, 30)):
+        x = normal(points, coordinates, dtype=dtype)
+        x[1] = x[0]
+        apart = np.abs(x[:, None].astype(np.float64) - x)
+        raised = (apart != 0) * 1.0 if order == 0 else apart**order
+        expected = raised.sum(-1) if order == 0 else raised.sum(-1) ** (1 / order)
+        pairs = np.triu_indices(points, 1)
+        given = torch.from_numpy(x)
+        close(functional.pdist(given, order).numpy(), expected[pairs], dtype)
+        found = torch.cdist(given[:11], given, order, "donot_use_mm_for_euclid_dist")
+        close(found.numpy(), expected[:11], dtype)

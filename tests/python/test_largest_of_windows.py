@@ -87,3 +87,24 @@ def test_gradients_read_places() -> None:
     x = flambeau.tensor([[[1.0, 3.0, 2.0, 0.0]]], requires_grad=True)
     functional.adaptive_max_pool1d(x, 2).sum().backward()
     assert x.grad.tolist() == [[[0.0, 1.0, 1.0, 0.0]]]
+
+
+@pytest.mark.parametrize("dtype", ["float32", "float64"])
+@pytest.mark.parametrize("parts", [1, 3, 31, 32, 40, 700])
+def test_windows_that_divide_a_signal(parts: int, dtype: str) -> None:
+    """Of a few columns and of many; the first of equals is found, the last NaN."""
+    for width in (1, 2, 5, 9, 16, 17, 33, 100):
+        length = parts * width + parts // 2
+        x = RANDOM.choice(SPECIAL[1:], (2, length)).astype(dtype)
+        x[1, ::7] = np.nan
+        found, places = functional.adaptive_max_pool1d(
+            flambeau.tensor(x[None]), parts, return_indices=True
+        )
+        for row in range(2):
+            for part in range(parts):
+                begin, end = part * length // parts, -(-(part + 1) * length // parts)
+                window = x[row, begin:end]
+                nans = np.flatnonzero(np.isnan(window))
+                place = begin + (nans[-1] if len(nans) else int(np.argmax(window)))
+                assert places[0, row, part] == place
+                np.testing.assert_equal(found[0, row, part].item(), x[row, place])

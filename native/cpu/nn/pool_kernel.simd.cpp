@@ -11,8 +11,8 @@
 namespace flambeau::cpu::FLAMBEAU_ISA {
 namespace {
 
-constexpr int64_t kMany = 32;                     // columns of a window that are worth vectors
-constexpr int64_t kFewWindows = 6, kFewTaps = 8;  // of a row, that vectors are not worth it for
+constexpr int64_t kMany = 32;                       // columns of a window that are worth vectors
+constexpr int64_t kFewWindows = 6, kFewTaps = 8;    // of a row, that vectors are not worth it for
 constexpr int64_t kManyWindows = 32, kNarrow = 16;  // windows of few columns that are
 constexpr int64_t kRow = 512;  // windows whose positions wait in L1 to be widened to int64
 
@@ -250,8 +250,8 @@ void max_columns_first(const PoolGeometry& geometry, int64_t i, const T* image, 
     }
     for (int64_t j = 0; j < count; ++j) {
       const size_t window = static_cast<size_t>(j);
-      index[j] = base + place_in_row(first, geometry.columns.begin[window],
-                                     geometry.columns.end[window]);
+      index[j] =
+          base + place_in_row(first, geometry.columns.begin[window], geometry.columns.end[window]);
       out[j] = image[index[j]];
     }
     return;

@@ -62,8 +62,8 @@ class KeyTree {
 
 /// For each of kSearches keys how many of a tree are less.
 template <class Key>
-using FindLess = void (*)(int64_t* found, const Key* wanted, const Key* tree,
-                          const int64_t* levels, size_t level_count);
+using FindLess = void (*)(int64_t* found, const Key* wanted, const Key* tree, const int64_t* levels,
+                          size_t level_count);
 
 /// nullptr where the instruction set does not compare vectors of words.
 FLAMBEAU_IN_EACH_SET(template <class Key> FindLess<Key> find_less();)

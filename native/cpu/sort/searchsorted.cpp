@@ -54,7 +54,8 @@ struct Search {
         return search_by<T>(found, some, same, row);
       }
     }
-    search_by<Key>(found, some, [](T x) { return order_key(x); }, row);
+    search_by<Key>(
+        found, some, [](T x) { return order_key(x); }, row);
   }
   template <class Value, class Of>
   void search_by(int64_t* found, const T* some, const Of& of, const T* row) const {
@@ -78,8 +79,7 @@ class TreeSearch {
   /// Whether elements are compared more often than they are put into trees, whose nodes are mostly
   /// full.
   static bool pays(const Search<T>& search, int64_t rows, int64_t values) {
-    return FLAMBEAU_PICK(find_less<Key>)() && search.length > 0 &&
-           values >= rows * search.length &&
+    return FLAMBEAU_PICK(find_less<Key>)() && search.length > 0 && values >= rows * search.length &&
            (rows == 1 || search.length >= KeyTree<Key>::kNode);
   }
   TreeSearch(const Search<T>& search, int64_t rows)
