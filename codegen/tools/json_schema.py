@@ -521,5 +521,9 @@ def _function() -> Schema:
     properties["single"] = {"anyOf": [{"enum": [SAME_IN_FLOAT, BY_HAND]}, text, body]}
     properties["branches"] = {"const": "apart"}
     properties["vectors"] = {"const": "own"}
-    properties["cost"] = {"type": "integer", "minimum": 1, "maximum": MOST}
+    properties["cost"] = {
+        "type": "integer",
+        "exclusiveMinimum": 0,
+        "exclusiveMaximum": MOST + 1,
+    }
     return _closed(properties, ("function", "doc"))

@@ -299,10 +299,6 @@ def to_sparse_csc(self: Tensor, dense_dim: int | None = None) -> Tensor:
     return _compressed(self, _C.sparse_csc, dense_dim, "to_sparse_csc")
 
 
-# Whose elements at one place are not joined.
-_WITHOUT_SUMS = (_C.uint16, _C.uint32, _C.uint64)
-
-
 def _compressed(tensor: Tensor, layout: Any, dense_dim: int | None, name: str) -> Tensor:
     dense = dense_dim or 0
     if not isinstance(tensor, SparseTensor):
@@ -317,10 +313,10 @@ def _compressed(tensor: Tensor, layout: Any, dense_dim: int | None, name: str) -
         raise RuntimeError(f"{name}(): expected 2 sparse dims, got {tensor.sparse_dim()}")
     if dense_dim is not None and tensor.dense_dim() != dense:
         raise RuntimeError(f"{name}(): dense_dim is {tensor.dense_dim()} already, got {dense}")
-    if layout is _C.sparse_csc and (tensor.dense_dim() > 0 or tensor.dtype in _WITHOUT_SUMS):
+    if layout is _C.sparse_csc and tensor.dense_dim() > 0:
         raise NotImplementedError(
-            f"{name}(): compressed columns are of numbers that add up, got values of dtype "
-            f"{tensor.dtype} with {tensor.dense_dim()} dims of their own"
+            f"{name}(): compressed columns are of single numbers, got values with "
+            f"{tensor.dense_dim()} dims of their own"
         )
     return in_layout(tensor, layout)
 

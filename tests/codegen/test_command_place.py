@@ -113,7 +113,7 @@ def test_a_cost_is_a_number(tree: Path, cost: str) -> None:
     append_function(tree, f'definition: "2 * x", cost: {cost}')
     with (
         library_folder(tree / "declarations"),
-        pytest.raises(DeclarationError, match=r"powers.yaml:\d+:\d+: .*a number from 1 to 8"),
+        pytest.raises(DeclarationError, match=r"powers.yaml:\d+:\d+: .*a number from 1 to 256"),
     ):
         load_functions()
 

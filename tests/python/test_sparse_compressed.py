@@ -170,12 +170,22 @@ def test_what_is_not_covered() -> None:
     assert not invariants.is_enabled()
 
 
-@pytest.mark.parametrize(
-    ("values", "dense_dim"),
-    [(torch.ones(2, 3, 2), 1), (torch.ones(2, 3, dtype=torch.uint32), 0)],
-    ids=["rows of values", "unsigned"],
-)
-def test_columns_are_of_numbers_that_add_up(values: torch.Tensor, dense_dim: int) -> None:
-    assert values.to_sparse_csr(dense_dim=dense_dim).layout is torch.sparse_csr
+def test_columns_are_of_single_numbers() -> None:
+    values = torch.ones(2, 3, 2)
+    assert values.to_sparse_csr(dense_dim=1).layout is torch.sparse_csr
     with pytest.raises(NotImplementedError, match=r"to_sparse_csc\(\): compressed columns are of"):
-        values.to_sparse_csc(dense_dim=dense_dim)
+        values.to_sparse_csc(dense_dim=1)
+
+
+@pytest.mark.parametrize("dtype", [torch.uint16, torch.uint32, torch.uint64])
+def test_sums_of_limited_integers(dtype: torch.dtype) -> None:
+    """Elements at one place are added up, beyond what int32 holds where there is room."""
+    most = {torch.uint16: 2**15, torch.uint32: 2**31, torch.uint64: 2**63}[dtype]
+    values = torch.tensor([most, 7, most - 1], dtype=dtype)
+    pairs = torch.sparse_coo_tensor(torch.tensor([[0, 1, 0], [2, 0, 2]]), values, (2, 3))
+    expected = [[0, 0, 2 * most - 1], [7, 0, 0]]
+    assert pairs.to_dense().tolist() == expected
+    assert pairs.coalesce().values().tolist() == [2 * most - 1, 7]
+    assert pairs.to_sparse_csc().values().tolist() == [7, 2 * most - 1]
+    added = torch.zeros(3, dtype=dtype).index_add(0, torch.tensor([1, 1, 2]), values)
+    assert added.tolist() == [0, most + 7, most - 1]

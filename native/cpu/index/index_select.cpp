@@ -207,7 +207,7 @@ void index_add_(const Tensor& self, Dim dim, const Tensor& index, const Tensor& 
   on_dense(self, source, selection.dim,
            [&](const Tensor& dense, const Tensor& values, const DimBlocks& blocks) {
              const int64_t inner = blocks.inner, count = selection.count;
-             visit_dtype(self.dtype(), [&]<class T>() {
+             visit_stored_dtype(self.dtype(), [&]<class T>() {
                const bool scaled = !alpha.equals(1);
                const T factor = alpha.to<T>();
                const T* const from = values.data<T>();

@@ -199,7 +199,7 @@ void scatter__value(const Tensor& self, Dim dim, const Tensor& index, const Scal
 }
 
 void scatter_add_(const Tensor& self, Dim dim, const Tensor& index, const Tensor& src) {
-  visit_dtype(self.dtype(), [&]<class T>() {
+  visit_stored_dtype(self.dtype(), [&]<class T>() {
     scatter_with<T>(self, dim, index, src.data<T>(), &src, "scatter_add_",
                     [](T& to, T from) { to = plus(to, from); });
   });
