@@ -521,13 +521,31 @@ def _structured(operator: Operator, declarations: Declarations, translator: Tran
 
 
 def _converted(operator: Operator, arguments: Iterable[Argument], names: Names) -> list[str]:
-    """Arguments as a kernel gets them: checked, and integers as floats where the operator promotes
-    them."""
+    """Arguments as a kernel gets them: checked, integers as floats where the operator promotes
+    them, and apart from the only thing that it writes."""
     promoted = operator.dtypes.promote if operator.dtypes.integers_to_float else ()
-    return [
-        f"cast_data({names[a.name].code}, common_)" if a.name in promoted else names[a.name].code
-        for a in arguments
-    ]
+    written = [a for a in operator.signature.arguments if a.type.mutable]
+    is_alone = len(written) == 1 and not operator.signature.results
+    given = []
+    for argument in arguments:
+        code = names[argument.name].code
+        if argument.name in promoted:
+            code = f"cast_data({code}, common_)"
+        elif is_alone and argument not in written and _is_one_tensor(operator, argument):
+            code = f"forms::Apart({names[written[0].name].code}, {code})"
+        given.append(code)
+    return given
+
+
+def _is_one_tensor(operator: Operator, argument: Argument) -> bool:
+    kind = argument.type
+    is_tensor = kind.base is Base.TENSOR and not kind.is_tensor_list
+    return (
+        is_tensor
+        and not kind.optional
+        and not kind.or_scalar
+        and (argument.name not in operator.layouts)
+    )
 
 
 def compute_type(operator: Operator) -> str:

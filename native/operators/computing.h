@@ -6,6 +6,7 @@
 #include "core/backends/dispatch.h"
 #include "core/iteration/iterator.h"
 #include "core/iteration/reduction.h"
+#include "core/tensor/overlap.h"
 #include "operators/forms.h"
 #include "operators/summed_gradients.h"
 
@@ -117,6 +118,22 @@ FLAMBEAU_INLINE Tensor room_over(const Destination& to, IntList sizes, DType dty
 FLAMBEAU_INLINE Tensor placed(const Destination& to, Tensor&& result, const char* op) {
   return to.tensor.defined() ? detail::placed(to, result, op) : std::move(result);
 }
+
+/// What a kernel reads while it writes to another tensor: a copy, where both may lie in one memory.
+class Apart {
+ public:
+  Apart(const Tensor& written, const Tensor& read) : read_(&read) {
+    if (FLAMBEAU_LIKELY(read.storage() != written.storage()) || !may_overlap(written, read)) return;
+    copy_ = empty(read.sizes(), read.dtype(), read.device());
+    copy_data(copy_, read);
+    read_ = &copy_;
+  }
+  operator const Tensor&() const { return *read_; }  // implicit on purpose
+
+ private:
+  const Tensor* read_;
+  Tensor copy_;
+};
 
 /// Calls a kernel that is written by hand, unless there is no data.
 template <class Function, class... Args>

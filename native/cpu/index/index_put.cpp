@@ -17,6 +17,7 @@ bool fill_masked(const Tensor& self, TensorList indices, const Tensor& values, b
   }
   const Tensor& mask = indices[0];
   if (mask.dtype() != DType::bool_ || !(mask.sizes() == self.sizes())) return false;
+  if (may_overlap(self, mask)) return false;
   const Rows<2> rows(self.sizes(), {IntList(self.strides()), IntList(mask.strides())});
   with_size(static_cast<int64_t>(self.itemsize()), [&](auto element) {
     using T = decltype(element);
@@ -148,20 +149,11 @@ void put_at(const Tensor& self, const Tensor& index, const Tensor& source, const
     write(elements[lies(places[i] < 0 ? places[i] + size : places[i])], values[i]);
 }
 
-/// A row-major copy where a tensor is no such, or may lie where `written` does.
-Tensor apart_from(const Tensor& written, const Tensor& tensor) {
-  const Tensor rows = contiguous_data(tensor);
-  if (!may_overlap(written, rows)) return rows;
-  const Tensor copy = empty(rows.sizes(), rows.dtype(), rows.device());
-  copy_data(copy, rows);
-  return copy;
-}
-
 }  // namespace
 
 void put_(const Tensor& self, const Tensor& index, const Tensor& source, bool accumulate) {
-  const Tensor places = apart_from(self, cast_data(index, DType::int64));
-  const Tensor values = apart_from(self, source);
+  const Tensor places = contiguous_data(cast_data(index, DType::int64));
+  const Tensor values = contiguous_data(source);
   if (accumulate) {
     visit_stored_dtype(self.dtype(), [&]<class T>() {
       put_at<T>(self, places, values, [](T& sum, T value) { sum = plus(sum, value); });
@@ -177,17 +169,15 @@ void put_(const Tensor& self, const Tensor& index, const Tensor& source, bool ac
 void index_put_(const Tensor& self, TensorList indices, const Tensor& values, bool accumulate) {
   if (self.numel() != 0 && fill_masked(self, indices, values, accumulate)) return;
   const AdvancedIndex found = work_out(self, indices, "index_put_");
-  const Tensor source =
-      may_overlap(self, values) ? cast_data(contiguous_data(values), values.dtype()) : values;
   if (accumulate) {
     visit_stored_dtype(self.dtype(), [&]<class T>() {
-      put<T>(self, found, source, [](T& sum, T value) { sum = plus(sum, value); });
+      put<T>(self, found, values, [](T& sum, T value) { sum = plus(sum, value); });
     });
     return;
   }
   with_size(static_cast<int64_t>(self.itemsize()), [&](auto element) {
     using T = decltype(element);
-    put<T>(self, found, source, [](T& to, T value) { to = value; });
+    put<T>(self, found, values, [](T& to, T value) { to = value; });
   });
 }
 
