@@ -3,6 +3,7 @@ rows that are written, or their columns where rows are few."""
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -28,3 +29,30 @@ def test_slices_meet(shape: tuple[int, ...], reduce: str, transposed: bool) -> N
         x, source = x.mT.contiguous().mT, source.mT.contiguous().mT
     x.index_reduce_(-2, flambeau.from_numpy(index), source, reduce)
     np.testing.assert_array_equal(x.numpy(), np.moveaxis(expected, 0, -2))
+
+
+def test_slices_of_the_same_memory() -> None:
+    """What is read is what was there before anything is written."""
+    places = [1, 2, 3]
+    index, before = flambeau.tensor(places), np.arange(6.0)
+    placed, added = before.copy(), before.copy()
+    placed[places] = before[:3]
+    added[places] += before[:3]
+    writes: dict[str, Callable[[Any], Any]] = {
+        "index_put_": lambda x: x.index_put_([index], x[:3]),
+        "put_": lambda x: x.put_(index, x[:3]),
+        "index_copy_": lambda x: x.index_copy_(0, index, x[:3]),
+        "scatter_": lambda x: x.scatter_(0, index, x[:3]),
+    }
+    sums: dict[str, Callable[[Any], Any]] = {
+        "index_add_": lambda x: x.index_add_(0, index, x[:3]),
+        "scatter_add_": lambda x: x.scatter_add_(0, index, x[:3]),
+    }
+    for expected, functions in ((placed, writes), (added, sums)):
+        for name, write in functions.items():
+            x = flambeau.from_numpy(before.copy())
+            write(x)
+            np.testing.assert_array_equal(x.numpy(), expected, name)
+    mask = flambeau.tensor([True, True, False, True])
+    mask[1:][mask[:-1]] = False
+    assert mask.tolist() == [True, False, False, True]
