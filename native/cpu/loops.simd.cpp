@@ -126,6 +126,7 @@ class Walk {
       : plan_(plan), formula_(formula), stream_(stream), even_(cost >= kFunctionCost) {
     start_.rank = iter.rank();
     for (int d = 0; d < start_.rank; ++d) start_.extent[d] = iter.extent(d);
+    while (outputs_ < plan.operand_count && plan.operands[outputs_].written) ++outputs_;
     int64_t widest = 1;
     for (int i = 0; i < plan.operand_count; ++i) {
       base_[i] = iter.data(i);
@@ -418,25 +419,18 @@ class Walk {
   /// The inputs that repeat along rows for which there is a loop, a bit of each; 0: none.
   unsigned find_repeated() const {
     if (start_.rank == 0 || start_.extent[0] < kShortestRow || !are_plain()) return 0;
-    const int outputs = output_count();
     unsigned found = 0;
-    for (int i = outputs; i < plan_.operand_count; ++i)
-      found |= strides_[i][0] == 0 ? 1u << (i - outputs) : 0u;
+    for (int i = outputs_; i < plan_.operand_count; ++i)
+      found |= strides_[i][0] == 0 ? 1u << (i - outputs_) : 0u;
     if (found >= kRepeatingLoops || !plan_.repeating[found]) return 0;
     // Formulas that see whole vectors compute some elements twice.
-    for (int o = 0; even_ && o < outputs; ++o)
-      for (int i = outputs; i < plan_.operand_count; ++i)
+    for (int o = 0; even_ && o < outputs_; ++o)
+      for (int i = outputs_; i < plan_.operand_count; ++i)
         if (may_overlap(o, i)) return 0;
     return found;
   }
-  /// Outputs come first.
-  int output_count() const {
-    int count = 0;
-    while (count < plan_.operand_count && plan_.operands[count].written) ++count;
-    return count;
-  }
   bool repeats(int operand) const {
-    const int input = operand - output_count();
+    const int input = operand - outputs_;
     return input >= 0 && repeated_ > 0 && (repeated_ >> input & 1) != 0;
   }
 
@@ -507,6 +501,7 @@ class Walk {
   Access access_[kMaxData];
   int64_t chunk_, tile_;
   unsigned repeated_;
+  int outputs_ = 0;  // which come first
   bool has_long_rows_, has_tiles_ = false, has_plain_rows_ = false;
   bool in_areas_ = false;  // chunks end where the two innermost dims do
   bool carries_on_;        // what a buffer holds serves the next chunk too, all else is in place

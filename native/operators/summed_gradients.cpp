@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "core/geometry/shape_rules.h"
+#include "core/tensor/formula_rules.h"
 #include "core/tensor/views.h"
 #include "core/threads/parallel.h"
 #include "operators/computing.h"
@@ -36,21 +37,26 @@ Tensor repeated(const Operand& input, const Tensor& grad) {
   return make_view(input.tensor(), views::expand(input.tensor(), grad.sizes()));
 }
 
-/// What a gradient is summed to, of as many dims as it has itself; its own sizes where nothing is
-/// known.
-Shape sizes_of_sum(const autograd::Edge& edge, IntList sizes) {
-  Shape kept(sizes);
-  if (edge.index >= edge.node->outputs.size()) return kept;
+/// The sizes that a gradient of some sizes is summed to; its own where nothing is known.
+IntList expected_sizes(const autograd::Edge& edge, IntList sizes) {
+  if (edge.index >= edge.node->outputs.size()) return sizes;
   const autograd::Node::OutputInfo& expected = edge.node->outputs[edge.index];
-  if (!expected.is_set || expected.sizes.size() > sizes.size()) return kept;
-  const size_t added = sizes.size() - expected.sizes.size();
-  for (size_t d = 0; d < sizes.size(); ++d) kept[d] = d < added ? 1 : expected.sizes[d - added];
-  return kept;
+  return expected.is_set ? IntList(expected.sizes) : sizes;
 }
 
-bool is_part_of(IntList kept, IntList sizes) {
-  return std::equal(kept.begin(), kept.end(), sizes.begin(),
-                    [](int64_t some, int64_t all) { return some == 1 || some == all; });
+/// Whether a gradient of some sizes is summed, to sizes that broadcast to them.
+bool is_summed(const autograd::Edge& edge, IntList sizes) {
+  const IntList expected = expected_sizes(edge, sizes);
+  return !equal(expected, sizes) && shape_rules::expandable(expected, sizes);
+}
+
+/// What a gradient is summed to, of as many dims as it has itself.
+Shape sizes_of_sum(const autograd::Edge& edge, IntList sizes) {
+  if (!is_summed(edge, sizes)) return sizes;
+  const IntList expected = expected_sizes(edge, sizes);
+  Shape kept(sizes.size(), 1);
+  std::copy(expected.begin(), expected.end(), kept.end() - expected.size());
+  return kept;
 }
 
 bool may_be_parted(const Tensor& grad, const Tensor& input) {
@@ -131,12 +137,8 @@ class Sum {
   void finish(const Parts& parts) {
     for (size_t part = 0; part < partial_.size(); ++part)
       ops::add_(parts.of(total_, static_cast<int64_t>(part)), partial_[part]);
-    if (is_whole_) {
-      wanted_.gradient = total_;
-    } else {
-      const Shape& sizes = wanted_.edge.node->outputs[wanted_.edge.index].sizes;
-      wanted_.gradient = make_view(total_, views::view(total_, sizes));
-    }
+    const IntList sizes = expected_sizes(wanted_.edge, total_.sizes());
+    wanted_.gradient = is_whole_ ? total_ : make_view(total_, views::view(total_, sizes));
   }
 
  private:
@@ -174,25 +176,11 @@ bool multiply_sum(const char* op, PromotionRule rule, std::span<const Operand> i
   const auto is_tensor = [](const Operand& input) { return input.is_tensor(); };
   if (std::count_if(inputs.begin(), inputs.end(), is_tensor) != 1) return false;
   const Tensor& grad = inputs[0].tensor();
-  const Shape kept = sizes_of_sum(wanted.edge, grad.sizes());
-  if (equal(kept, grad.sizes()) || !is_part_of(kept, grad.sizes())) return false;
-  const Tensor sum = ops::sum_to_size(grad, kept);
+  const Tensor sum = ops::sum_to_size(grad, expected_sizes(wanted.edge, grad.sizes()));
   std::vector<Operand> summed(inputs.begin(), inputs.end());
   summed[0] = Operand(sum);
   wanted.gradient = gradient(op, rule, summed, kernel, wanted.edge);
   return true;
-}
-
-/// The sizes of the sums, if any gradient is one.
-std::vector<Shape> sizes_of_sums(const Tensor& grad, std::span<const WantedGradient> wanted) {
-  std::vector<Shape> found;
-  bool are_summed = false;
-  for (const WantedGradient& one : wanted) {
-    found.push_back(sizes_of_sum(one.edge, grad.sizes()));
-    if (!is_part_of(found.back(), grad.sizes())) return {};
-    are_summed |= !equal(found.back(), grad.sizes());
-  }
-  return are_summed ? found : std::vector<Shape>();
 }
 
 /// Runs a kernel on all parts. A thread writes its parts to the same memory, in its own cache.
@@ -213,14 +201,14 @@ void compute_parts(const char* op, PromotionRule rule, const Parts& parts,
 bool sum_gradients(const char* op, PromotionRule rule, std::span<const Operand> inputs,
                    FunctionRef<void(Iterator&)> kernel, std::span<const WantedGradient> wanted) {
   if (!inputs[0].is_tensor()) return false;
-  if (wanted.size() == 1 && multiply_sum(op, rule, inputs, kernel, wanted[0])) return true;
   const Tensor& grad = inputs[0].tensor();
+  const auto is_sum = [&](const WantedGradient& one) { return is_summed(one.edge, grad.sizes()); };
+  if (std::none_of(wanted.begin(), wanted.end(), is_sum)) return false;
+  if (wanted.size() == 1 && multiply_sum(op, rule, inputs, kernel, wanted[0])) return true;
   const bool has_dtype = grad.dtype() == DType::float32 || grad.dtype() == DType::float64;
   if (!has_dtype || grad.device().backend != Backend::cpu) return false;
   const int64_t most = kPartBytes / static_cast<int64_t>(size_of(grad.dtype()));
   if (grad.numel() < kLeastParts * most) return false;
-  const std::vector<Shape> kept = sizes_of_sums(grad, wanted);
-  if (kept.empty()) return false;
 
   std::vector<Tensor> spread;
   std::vector<Operand> operands;
@@ -232,7 +220,8 @@ bool sum_gradients(const char* op, PromotionRule rule, std::span<const Operand> 
   }
   const Parts parts(grad.sizes(), most);
   std::vector<Sum> sums;
-  for (size_t i = 0; i < wanted.size(); ++i) sums.emplace_back(wanted[i], kept[i], grad, parts);
+  for (const WantedGradient& one : wanted)
+    sums.emplace_back(one, sizes_of_sum(one.edge, grad.sizes()), grad, parts);
   compute_parts(op, rule, parts, operands, kernel, sums);
   for (Sum& sum : sums) sum.finish(parts);
   return true;

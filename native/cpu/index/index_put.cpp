@@ -146,7 +146,23 @@ void put_at(const Tensor& self, const Tensor& index, const Tensor& source, const
   T* const elements = self.data<T>();
   for (int64_t i = 0; i < count; ++i) wrap_index(places[i], size, 0, "put_");
   for (int64_t i = 0; i < count; ++i)
-    write(elements[lies(places[i] < 0 ? places[i] + size : places[i])], values[i]);
+    write(elements[lies(wrap_index(places[i], size, 0, "put_"))], values[i]);
+}
+
+/// Calls body.operator()<T>(write) for elements of type T, where write(element, value) adds to an
+/// element or replaces it.
+template <class Body>
+void with_write(const Tensor& self, bool accumulate, const Body& body) {
+  if (accumulate) {
+    visit_stored_dtype(self.dtype(), [&]<class T>() {
+      body.template operator()<T>([](T& sum, T value) { sum = plus(sum, value); });
+    });
+    return;
+  }
+  with_size(static_cast<int64_t>(self.itemsize()), [&](auto element) {
+    using T = decltype(element);
+    body.template operator()<T>([](T& to, T value) { to = value; });
+  });
 }
 
 }  // namespace
@@ -154,31 +170,15 @@ void put_at(const Tensor& self, const Tensor& index, const Tensor& source, const
 void put_(const Tensor& self, const Tensor& index, const Tensor& source, bool accumulate) {
   const Tensor places = contiguous_data(cast_data(index, DType::int64));
   const Tensor values = contiguous_data(source);
-  if (accumulate) {
-    visit_stored_dtype(self.dtype(), [&]<class T>() {
-      put_at<T>(self, places, values, [](T& sum, T value) { sum = plus(sum, value); });
-    });
-    return;
-  }
-  with_size(static_cast<int64_t>(self.itemsize()), [&](auto element) {
-    using T = decltype(element);
-    put_at<T>(self, places, values, [](T& to, T value) { to = value; });
-  });
+  with_write(self, accumulate,
+             [&]<class T>(const auto& write) { put_at<T>(self, places, values, write); });
 }
 
 void index_put_(const Tensor& self, TensorList indices, const Tensor& values, bool accumulate) {
   if (self.numel() != 0 && fill_masked(self, indices, values, accumulate)) return;
   const AdvancedIndex found = work_out(self, indices, "index_put_");
-  if (accumulate) {
-    visit_stored_dtype(self.dtype(), [&]<class T>() {
-      put<T>(self, found, values, [](T& sum, T value) { sum = plus(sum, value); });
-    });
-    return;
-  }
-  with_size(static_cast<int64_t>(self.itemsize()), [&](auto element) {
-    using T = decltype(element);
-    put<T>(self, found, values, [](T& to, T value) { to = value; });
-  });
+  with_write(self, accumulate,
+             [&]<class T>(const auto& write) { put<T>(self, found, values, write); });
 }
 
 }  // namespace flambeau::cpu

@@ -1,9 +1,9 @@
 #include "cpu/nn/pool_kernel.h"
 
-#include "cpu/row_extrema.h"
-
 #include <limits>
 #include <vector>
+
+#include "cpu/row_extrema.h"
 
 // Windows are handled a row of them at a time: every tap is one loop over the row, which runs in
 // vectors. Windows that stick out of the image are handled one by one.
@@ -15,6 +15,10 @@ constexpr int64_t kMany = 32;                       // columns of a window that 
 constexpr int64_t kFewWindows = 6, kFewTaps = 8;    // of a row, that vectors are not worth it for
 constexpr int64_t kManyWindows = 32, kNarrow = 16;  // windows of few columns that are
 constexpr int64_t kRow = 512;  // windows whose positions wait in L1 to be widened to int64
+
+/// A place as wide as a value, so that vectors hold as many of both.
+template <class T>
+using NarrowPlace = std::conditional_t<sizeof(T) == 4, int32_t, int64_t>;
 
 /// Whether 32 bits hold all places of a plane.
 bool is_narrow(const PoolGeometry& geometry) {
@@ -87,18 +91,12 @@ void max_row(const PoolGeometry& geometry, int64_t i, int64_t first, int64_t cou
   for (int64_t j = 0; j < count; ++j) index[j] = base + j * stride + offsets[j];
 }
 
-/// Where the largest of many values stands: the first of equals, the last NaN. Places are as wide
-/// as values, so that vectors hold as many of both.
+/// Where the largest of many values stands: the first of equals, the last NaN.
 template <class Place, class T, class PlaceOf>
 int64_t place_of_largest(const T* values, int64_t begin, int64_t end, const PlaceOf& place_of) {
-  T largest = values[begin];
-  Place nans = 0, first = std::numeric_limits<Place>::max();
-#pragma omp simd reduction(max : largest) reduction(| : nans)
-  for (int64_t x = begin; x < end; ++x) {
-    largest = values[x] > largest ? values[x] : largest;
-    nans |= values[x] != values[x] ? Place(1) : Place(0);
-  }
-  if (nans != 0) {
+  const T largest = row_max(values + begin, end - begin);
+  Place first = std::numeric_limits<Place>::max();
+  if (largest != largest) {
     int64_t last = -1;
     for (int64_t x = begin; x < end; ++x)
       if (values[x] != values[x]) last = std::max<int64_t>(last, place_of(x));
@@ -118,7 +116,7 @@ template <class T, class PlaceOf>
 void max_of_columns(const PoolAxis& columns, int64_t count, const T* values,
                     const PlaceOf& place_of, bool are_narrow, const T* image, int64_t base, T* out,
                     int64_t* index) {
-  using Place = std::conditional_t<sizeof(T) == 4, int32_t, int64_t>;
+  using Place = NarrowPlace<T>;
   const auto place_of_many = [&](int64_t begin, int64_t end) {
     if (are_narrow) return place_of_largest<Place>(values, begin, end, place_of);
     return place_of_largest<int64_t>(values, begin, end, place_of);
@@ -159,7 +157,7 @@ int64_t widest(const PoolAxis& columns, int64_t count) {
 template <class T>
 void max_of_narrow(const PoolAxis& columns, int64_t first, int64_t count, int64_t width,
                    const T* values, int64_t base, T* out, int64_t* index) {
-  using Place = std::conditional_t<sizeof(T) == 4, int32_t, int64_t>;
+  using Place = NarrowPlace<T>;
   alignas(64) Place begin[kRow], last[kRow], best[kRow];
   alignas(64) T largest[kRow];
   for (int64_t j = 0; j < count; ++j) {
@@ -187,7 +185,7 @@ void max_of_narrow(const PoolAxis& columns, int64_t first, int64_t count, int64_
 /// overlaps the one before.
 template <int64_t lanes, class T>
 int64_t first_equal(const T* values, int64_t count, T wanted) {
-  using Place = std::conditional_t<sizeof(T) == 4, int32_t, int64_t>;
+  using Place = NarrowPlace<T>;
   Place lane[lanes];
   for (int64_t j = 0; j < lanes; ++j) lane[j] = std::numeric_limits<Place>::max();
   for (int64_t i = 0; i < count; i += lanes) {

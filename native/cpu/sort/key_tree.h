@@ -10,7 +10,7 @@ namespace flambeau::cpu {
 
 /// Searches that go on at once: each waits for memory and for its comparisons.
 inline constexpr int64_t kTogether = 8;
-/// Searches of one call, some times as many.
+/// The most searches of one call.
 inline constexpr int64_t kSearches = 8 * kTogether;
 
 /// Sorted keys in nodes of one line of cache, and above them the largest keys of the nodes, in
@@ -60,10 +60,11 @@ class KeyTree {
   std::vector<int64_t> levels_;
 };
 
-/// For each of kSearches keys how many of a tree are less.
+/// For each of `count` keys, or a few more up to whole sets of kTogether, how many of a tree are
+/// less.
 template <class Key>
-using FindLess = void (*)(int64_t* found, const Key* wanted, const Key* tree, const int64_t* levels,
-                          size_t level_count);
+using FindLess = void (*)(int64_t* found, const Key* wanted, int64_t count, const Key* tree,
+                          const int64_t* levels, size_t level_count);
 
 /// nullptr where the instruction set does not compare vectors of words.
 FLAMBEAU_IN_EACH_SET(template <class Key> FindLess<Key> find_less();)

@@ -17,9 +17,9 @@ FLAMBEAU_INLINE int64_t count_less(const Key* node, Vector<Key> wanted) {
 }
 
 template <class Key>
-void find(int64_t* found, const Key* wanted, const Key* tree, const int64_t* levels,
+void find(int64_t* found, const Key* wanted, int64_t count, const Key* tree, const int64_t* levels,
           size_t level_count) {
-  for (int64_t i = 0; i < kSearches; i += kTogether) {
+  for (int64_t i = 0; i < count; i += kTogether) {
     int64_t node[kTogether] = {};
     for (size_t level = level_count; level-- > 0;) {
       const Key* const keys = tree + levels[level];

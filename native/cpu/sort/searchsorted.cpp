@@ -104,7 +104,7 @@ class TreeSearch {
       }
     });
   }
-  void operator()(int64_t (&found)[kSearches], const T (&some)[kSearches], int64_t,
+  void operator()(int64_t (&found)[kSearches], const T (&some)[kSearches], int64_t count,
                   int64_t start) const {
     constexpr Key largest = ~Key{0};
     // What is not greater than a key is less than the next, if there is one.
@@ -112,9 +112,9 @@ class TreeSearch {
     Key wanted[kSearches];
     for (int64_t k = 0; k < kSearches; ++k) wanted[k] = order_key(some[k]) + next;
     const Key* const tree = memory_.data() + start / tree_.length() * tree_.size();
-    find_(found, wanted, tree, tree_.levels().data(), tree_.levels().size());
+    find_(found, wanted, count, tree, tree_.levels().data(), tree_.levels().size());
     if (!right_) return;
-    for (int64_t k = 0; k < kSearches; ++k)
+    for (int64_t k = 0; k < count; ++k)
       found[k] = wanted[k] == largest + next ? tree_.length() : found[k];
   }
 
