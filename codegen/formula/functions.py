@@ -26,7 +26,7 @@ from flambeau.codegen.text.tree import Sequence as TreeSequence
 
 CATEGORIES = ("integral", "float", "complex")
 _LEVELS = ("element", "random", "shape")
-_RESULTS = ("same", "real", "bool")
+_RESULTS = ("same", "real", "bool", "integer")
 _ROLES = ("element", "integer", "condition")
 _KEYS = frozenset(
     [
@@ -89,7 +89,7 @@ class Function:
     parameters: tuple[Parameter, ...]
     level: str
     accepts: frozenset[str]
-    result: str  # same, real, bool; at shape level a type
+    result: str  # same, real, bool, integer; at shape level a type
     doc: str
     numpy: str | None
     cpp: str

@@ -91,6 +91,11 @@ def signbit(x: Array) -> Array:
     return np.asarray(x) < 0 if _integral(x) else np.signbit(x)
 
 
+def word(x: Array) -> Array:
+    """The 64 bits of the float64 that equals x, of the int64 that equals an integer."""
+    return np.asarray(x, np.int64 if _integral(x) else np.float64).view(np.int64)
+
+
 def angle(x: Array) -> Array:
     """The argument of a complex number; nan stays nan."""
     return np.where(np.isnan(x), np.nan, np.angle(x))

@@ -542,6 +542,8 @@ class _Emitter:
         ]
         if function.result == "bool":
             target = ScalarType.FLAG if target.is_constant else ScalarType.BOOL
+        elif function.result == "integer":
+            target = ScalarType.INT if target.is_constant else ScalarType.INDEX
         elif function.result == "real" and target is ScalarType.ELEMENT:
             target = ScalarType.REAL
         self.calls.add(function.name)

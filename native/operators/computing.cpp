@@ -49,6 +49,13 @@ Tensor empty_in_format_of(TensorList like, size_t least_rank, IntList sizes, DTy
   return empty_in_format(found && !others, sizes, dtype, device);
 }
 
+void Apart::set_apart(const Tensor& written) {
+  if (!may_overlap(written, *read_)) return;
+  copy_ = empty(read_->sizes(), read_->dtype(), read_->device());
+  copy_data(copy_, *read_);
+  read_ = &copy_;
+}
+
 }  // namespace flambeau::forms
 
 namespace flambeau::forms::detail {

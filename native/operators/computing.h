@@ -123,14 +123,13 @@ FLAMBEAU_INLINE Tensor placed(const Destination& to, Tensor&& result, const char
 class Apart {
  public:
   Apart(const Tensor& written, const Tensor& read) : read_(&read) {
-    if (FLAMBEAU_LIKELY(read.storage() != written.storage()) || !may_overlap(written, read)) return;
-    copy_ = empty(read.sizes(), read.dtype(), read.device());
-    copy_data(copy_, read);
-    read_ = &copy_;
+    if (FLAMBEAU_UNLIKELY(read.storage() == written.storage())) set_apart(written);
   }
   operator const Tensor&() const { return *read_; }  // implicit on purpose
 
  private:
+  FLAMBEAU_API void set_apart(const Tensor& written);
+
   const Tensor* read_;
   Tensor copy_;
 };

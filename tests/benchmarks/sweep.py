@@ -9,7 +9,6 @@ and the geometric mean of the ratios of each file of declarations.
 from __future__ import annotations
 
 import argparse
-import contextlib
 import importlib
 import itertools
 import json
@@ -128,18 +127,19 @@ def _enlarger(declared: Any, case: Any, elements: int) -> Callable[[Any, Any], A
 
 
 def serve(framework: str, path: str, options: argparse.Namespace) -> None:
-    """Answers each line of the input by one line: "next" prepares the case that follows and says
-    how many seconds a call took, or why there is none; "time" says what a call takes now."""
+    """Answers each line of the input by one line: "next" prepares the case in the file and says how
+    many seconds a call took, or why there is none; "time" says what a call takes now."""
     module = importlib.import_module(framework)
     resource.setrlimit(resource.RLIMIT_AS, (MEMORY, MEMORY))
     module.set_num_threads(options.threads)
-    made, answers = _read(path), sys.stdout
+    answers = sys.stdout
     sys.stdout = sys.stderr  # what a call prints is no answer
     call, count = (lambda: None), 1
     for line in sys.stdin:
         try:
             if line.strip() == "next":
-                call = _prepared(module, next(made), options)
+                call = lambda: None  # noqa: E731: lets go of what the last one held
+                call = _prepared(module, pickle.loads(Path(path).read_bytes()), options)
                 call()  # the first one of a kind loads libraries
                 once = seconds_of(call, 1)
                 count = max(int(SAMPLE_SECONDS / max(once, 1e-7)), 1)
@@ -149,22 +149,6 @@ def serve(framework: str, path: str, options: argparse.Namespace) -> None:
                 print(json.dumps(seconds_of(call, count) / count), file=answers, flush=True)
         except Exception as error:
             print(json.dumps(f"{type(error).__name__}: {error}"), file=answers, flush=True)
-
-
-def _write(path: str, made: Iterator[Case]) -> dict[str, str]:
-    """Writes cases one by one, as all together fill the memory; returns their families by name."""
-    families = {}
-    with Path(path).open("wb") as file:
-        for case in made:
-            pickle.dump(case, file)
-            families[case.name] = case.family
-    return families
-
-
-def _read(path: str) -> Iterator[Case]:
-    with Path(path).open("rb") as file, contextlib.suppress(EOFError):
-        while True:
-            yield pickle.load(file)
 
 
 def _prepared(module: Any, case: Case, options: argparse.Namespace) -> Callable[[], Any]:
@@ -285,13 +269,17 @@ def main() -> None:
         return
     elements = 0 if options.small else options.elements
     made = cases(options.only, options.part, elements, options.in_place)
+    times: dict[str, Timed | str] = {}
+    found: dict[str, str] = {}
     with tempfile.NamedTemporaryFile(suffix=".pickle") as file:
-        found = _write(file.name, made)
         pythons = {"flambeau": sys.executable, "torch": options.torch}
         own, other = (
             Worker(python, name, file.name, options.threads) for name, python in pythons.items()
         )
-        times = {name: timed(own, other, options.rounds, options.above) for name in found}
+        for case in made:  # one at a time, as all together fill memory and disk
+            Path(file.name).write_bytes(pickle.dumps(case))
+            found[case.name] = case.family
+            times[case.name] = timed(own, other, options.rounds, options.above)
     ratios = {name: t.ratio for name, t in times.items() if isinstance(t, Timed)}
     for name in sorted(ratios, key=lambda name: -ratios[name]):
         found_times = times[name]

@@ -19,6 +19,7 @@
 #include "autograd/graph/state.h"
 #include "core/backends/dispatch.h"
 #include "core/profiling/recorder.h"
+#include "core/tensor/formula_rules.h"
 #include "core/tensor/sparse.h"
 #include "core/threads/interrupt.h"
 
@@ -35,16 +36,6 @@ bool same(IntList a, IntList b) {
   if (a.size() != b.size()) return false;
   for (size_t i = 0; i < a.size(); ++i) {
     if (a[i] != b[i]) return false;
-  }
-  return true;
-}
-
-/// Whether `to` broadcasts to exactly `from`.
-bool sums_to(IntList from, IntList to) {
-  if (to.size() > from.size()) return false;
-  for (size_t i = 0; i < to.size(); ++i) {
-    const int64_t wanted = to[to.size() - 1 - i];
-    if (wanted != 1 && wanted != from[from.size() - 1 - i]) return false;
   }
   return true;
 }
@@ -71,8 +62,8 @@ bool takes_any_dtype(const Node& node) {
   check(!is_sparse(gradient) || same(gradient.sizes(), expected.sizes), ErrorKind::runtime,
         producer, ": gradient ", i, " has shape ", gradient.sizes(), ", expected ", expected.sizes);
   if (!same(gradient.sizes(), expected.sizes)) {
-    check(sums_to(gradient.sizes(), expected.sizes), ErrorKind::runtime, producer, ": gradient ", i,
-          " has shape ", gradient.sizes(), ", expected ", expected.sizes,
+    check(shape_rules::expandable(expected.sizes, gradient.sizes()), ErrorKind::runtime, producer,
+          ": gradient ", i, " has shape ", gradient.sizes(), ", expected ", expected.sizes,
           " or a shape that it broadcasts to");
     gradient = operations().sum_to(gradient, expected.sizes);
   }

@@ -1,6 +1,6 @@
 #pragma once
 
-/// Bits of integers.
+/// Bits of numbers.
 
 #include "core/math/numbers.h"
 
@@ -46,6 +46,19 @@ FLAMBEAU_SHORT T right_shift(T a, T b) {
     return count <= kLast ? static_cast<T>(static_cast<U>(a ^ sign) >> (count & kLast)) ^ sign
                           : sign;
 #endif
+  }
+}
+
+/// The 64 bits of the float64 that equals a number, of the int64 that equals an integer.
+template <Arithmetic T>
+FLAMBEAU_SHORT int64_t word(T x) {
+  if constexpr (Real<T>) {
+    const double wide = x;
+    int64_t bits;
+    memcpy(&bits, &wide, sizeof bits);
+    return bits;
+  } else {
+    return static_cast<int64_t>(x);
   }
 }
 

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <type_traits>
 
@@ -44,7 +45,7 @@ inline constexpr int64_t kGrain = 32768;
 /// How many of these an element counts as that takes some instructions of vectors: moving it takes
 /// as long as a few.
 constexpr int64_t cheap_elements(int64_t instructions) {
-  return instructions < 8 ? 1 : instructions / 4;
+  return std::max<int64_t>(1, instructions / 4);
 }
 
 /// Calls body(begin, end) on disjoint ranges that cover [begin, end), on several threads when there

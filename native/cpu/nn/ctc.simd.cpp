@@ -1,5 +1,7 @@
+#include <array>
 #include <cmath>
 #include <limits>
+#include <span>
 #include <vector>
 
 #include "core/threads/parallel.h"
@@ -63,52 +65,62 @@ struct Sample {
 };
 
 /// Logarithms by state, a row for each of some steps, with two impossible ones before the first
-/// state and behind the last.
+/// state and behind the last. They stand in `memory`, which outlives them.
 template <class Log>
 class Rows {
  public:
-  Rows(int64_t count, int64_t states, Log impossible)
-      : step_(states + 4), items_(static_cast<size_t>(count * step_), impossible) {}
-  Log* operator[](int64_t row) { return items_.data() + row * step_ + 2; }
-  const Log* operator[](int64_t row) const { return items_.data() + row * step_ + 2; }
+  Rows(std::vector<Log>& memory, int64_t count, int64_t states, Log impossible)
+      : step_(states + 4) {
+    memory.assign(static_cast<size_t>(count * step_), impossible);
+    items_ = memory.data();
+  }
+  Log* operator[](int64_t row) { return items_ + row * step_ + 2; }
+  const Log* operator[](int64_t row) const { return items_ + row * step_ + 2; }
 
  private:
   int64_t step_;
-  std::vector<Log> items_;
+  Log* items_;
+};
+
+/// What samples need one after another.
+template <class Log>
+struct Memory {
+  std::vector<Log> rows, all_steps;
 };
 
 /// Walks of one sample. `Score`: (step, class) -> Log.
 template <class Log, class Score>
 class Walks {
  public:
-  Walks(const Sample& sample, const Score& score, Log impossible)
+  Walks(const Sample& sample, Score score, Log impossible, Memory<Log>& memory)
       : sample_(sample),
         score_(score),
+        memory_(memory),
         impossible_(impossible),
         states_(sample.states()),
         width_((states_ + kVector - 1) / kVector * kVector),
-        rows_(4, width_, impossible) {
+        rows_(memory.rows, 4, width_, impossible) {
     for (int64_t s = 0; s < states_; ++s)
       if (sample.skips(s)) rows_[kBarriers][s] = Log(0);
   }
 
-  /// Over all walks that end with the last step.
-  Log total() {
+  /// To a step, from the one before, until the last one.
+  void advance(int64_t t) {
+    if (t >= sample_.steps) return;
+    Log* const row = rows_[kOne + t % 2];
+    t == 0 ? begin(row) : step(t, rows_[kOne + (t - 1) % 2], row);
+  }
+  /// Over all walks that end with the last step, which they have come to.
+  Log total() const {
     if (sample_.steps == 0) return sample_.length == 0 ? Log(0) : impossible_;
-    Log *row = rows_[kOne], *next = rows_[kOther];
-    begin(row);
-    for (int64_t t = 1; t < sample_.steps; ++t) {
-      step(t, row, next);
-      std::swap(row, next);
-    }
-    return ended(row);
+    return ended(rows_[kOne + (sample_.steps - 1) % 2]);
   }
 
   /// body(step, shares): of each state, that of the walks which are in it then.
   template <class Body>
   void visit(const Body& body) {
     if (sample_.steps == 0) return;
-    Rows<Log> before(sample_.steps, width_, impossible_);
+    Rows<Log> before(memory_.all_steps, sample_.steps, width_, impossible_);
     begin(before[0]);
     for (int64_t t = 1; t < sample_.steps; ++t) step(t, before[t - 1], before[t]);
     const Log whole = ended(before[sample_.steps - 1]);
@@ -169,7 +181,8 @@ class Walks {
   }
 
   const Sample& sample_;
-  const Score& score_;
+  Score score_;
+  Memory<Log>& memory_;
   Log impossible_;
   int64_t states_, width_;  // rows are whole vectors: no walk comes to what is no state
   Rows<Log> rows_;
@@ -183,6 +196,7 @@ class Batch {
       : steps_(sizes[0]), classes_(sizes[2]), targets_(dense(targets)) {
     const Tensor steps = dense(input_lengths), lengths = dense(target_lengths);
     int64_t begin = 0;
+    samples_.reserve(static_cast<size_t>(sizes[1]));
     for (int64_t n = 0; n < sizes[1]; ++n) {
       const int64_t count = steps.data<int64_t>()[n], length = lengths.data<int64_t>()[n];
       check(count >= 0 && count <= steps_, ErrorKind::runtime,
@@ -203,12 +217,23 @@ class Batch {
           " do not fit ", sizes[1], " samples, whose target_lengths add up to ", total());
   }
 
-  /// body(sample), several at a time.
-  template <class Body>
+  /// body(sample, memory), on several threads.
+  template <class Log, class Body>
   void each(const Body& body) const {
+    each_few<Log>([&](std::span<const Sample> samples, std::span<Memory<Log>> memory) {
+      for (const Sample& sample : samples) body(sample, memory[0]);
+    });
+  }
+  /// body(samples, memory of each), on several threads.
+  template <class Log, class Body>
+  void each_few(const Body& body) const {
+    constexpr int64_t kFew = 4;
     const auto count = static_cast<int64_t>(samples_.size());
     parallel_for(0, count, 1, [&](int64_t begin, int64_t end) {
-      for (int64_t n = begin; n < end; ++n) body(samples_[static_cast<size_t>(n)]);
+      std::array<Memory<Log>, kFew> memory;
+      const auto first = samples_.begin();
+      for (int64_t n = begin; n < end; n += kFew)
+        body(std::span(first + n, first + std::min<int64_t>(n + kFew, end)), std::span(memory));
     });
   }
 
@@ -298,9 +323,18 @@ void ctc_alignments(const Tensor& result, const Tensor& log_probs, const Tensor&
   with_float_compute("ctc_loss", result, [&](auto zero, const Tensor& out) {
     using T = decltype(zero);
     const Scores<T> scores(log_probs);
-    batch.each([&](const Sample& sample) {
-      const auto score = scores.of(sample);
-      out.data<T>()[sample.number] = -Walks(sample, score, kImpossible<T>).total();
+    batch.each_few<T>([&](std::span<const Sample> samples, std::span<Memory<T>> memory) {
+      using Score = decltype(scores.of(samples[0]));
+      std::vector<Walks<T, Score>> all;
+      int64_t steps = 0;
+      for (size_t i = 0; i < samples.size(); ++i) {
+        all.emplace_back(samples[i], scores.of(samples[i]), kImpossible<T>, memory[i]);
+        steps = std::max(steps, samples[i].steps);
+      }
+      // A step waits for the one before: those of several samples go on at once.
+      for (int64_t t = 0; t < steps; ++t)
+        for (auto& walks : all) walks.advance(t);
+      for (size_t i = 0; i < all.size(); ++i) out.data<T>()[samples[i].number] = -all[i].total();
     });
   });
 }
@@ -323,10 +357,10 @@ void ctc_alignments_grad(const Tensor& result, const Tensor& grad_output, const 
                                  batch.classes(), factors[sample.number]);
           });
         }
-        batch.each([&](const Sample& sample) {
+        batch.each<T>([&](const Sample& sample, Memory<T>& memory) {
           const T factor = factors[sample.number];
           const auto score = scores.of(sample);
-          Walks(sample, score, kImpossible<T>).visit([&](int64_t t, T* shares) {
+          Walks(sample, score, kImpossible<T>, memory).visit([&](int64_t t, T* shares) {
 #pragma omp simd
             for (int64_t s = 0; s < sample.states(); ++s) shares[s] = math::exp(shares[s]);
             T* const slope = slopes + batch.place(t, sample.number, 0);
@@ -359,13 +393,13 @@ void ctc_alignments_curvature(const Tensor& result, const Tensor& grad_output,
               changes[at + c] *= ways[at + c];
           });
         }
-        batch.each([&](const Sample& sample) {
+        batch.each<Moving<T>>([&](const Sample& sample, Memory<Moving<T>>& memory) {
           const T factor = factors[sample.number];
           const auto score = scores.of(sample);
           const auto moving = [&](int64_t t, int64_t c) {
             return Moving<T>(score(t, c), ways[batch.place(t, sample.number, c)]);
           };
-          Walks walks(sample, moving, Moving<T>(kImpossible<T>));
+          Walks walks(sample, moving, Moving<T>(kImpossible<T>), memory);
           walks.visit([&](int64_t t, const Moving<T>* shares) {
             T* const change = changes + batch.place(t, sample.number, 0);
             for (int64_t s = 0; s < sample.states(); ++s)

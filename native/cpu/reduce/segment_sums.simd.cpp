@@ -8,14 +8,7 @@ namespace {
 
 /// The sum of `count` rows of `inner` elements.
 template <class T>
-void sum_rows_of(T* to, const T* from, int64_t count, int64_t inner, T* part) {
-  constexpr int64_t kFew = 8;
-  if (inner == 1 && count <= kFew) {
-    T sum(0);
-    for (int64_t i = 0; i < count; ++i) sum += from[i];
-    *to = sum;
-    return;
-  }
+[[gnu::noinline]] void sum_rows_of(T* to, const T* from, int64_t count, int64_t inner, T* part) {
   if (inner == 1) {
     *to = sum_terms<T>(count, [from](int64_t i) { return from[i]; });
     return;
@@ -28,6 +21,27 @@ void sum_rows_of(T* to, const T* from, int64_t count, int64_t inner, T* part) {
   });
 }
 
+/// The sums of segments that follow one another, whose bounds are in `n` places.
+template <class T>
+void sum_segments(T* to, const T* from, const int64_t* bounds, int64_t count, int64_t n,
+                  int64_t inner, T* part) {
+  constexpr int64_t kFew = 8;
+  // Lengths that are not checked may be anything.
+  const auto inside = [n](int64_t place) { return std::clamp<int64_t>(place, 0, n); };
+  int64_t first = inside(bounds[0]);
+  for (int64_t s = 0; s < count; ++s) {
+    const int64_t last = inside(bounds[s + 1]), length = std::max<int64_t>(last - first, 0);
+    if (inner == 1 && length <= kFew) {
+      T sum(0);
+      for (int64_t i = first; i < first + length; ++i) sum += from[i];
+      to[s] = sum;
+    } else {
+      sum_rows_of(to + s * inner, from + first * inner, length, inner, part);
+    }
+    first = last;
+  }
+}
+
 }  // namespace
 
 void segment_sums(const Tensor& result, const Tensor& data, const Tensor& bounds) {
@@ -36,8 +50,6 @@ void segment_sums(const Tensor& result, const Tensor& data, const Tensor& bounds
   const Tensor all_bounds = contiguous_data(cast_data(bounds, DType::int64));
   const int64_t* const bound = all_bounds.data<int64_t>();
   const int64_t rows = result.size(0) * segments;
-  // Lengths that are not checked may be anything.
-  const auto inside = [n](int64_t place) { return std::clamp<int64_t>(place, 0, n); };
   with_float_compute(
       "segment_reduce", result,
       [&](auto zero, const Tensor& out, const Tensor& values) {
@@ -47,11 +59,12 @@ void segment_sums(const Tensor& result, const Tensor& data, const Tensor& bounds
         for_rows(rows, std::max<int64_t>(1, values.numel() / rows), 2,
                  [=](int64_t begin, int64_t end) {
                    std::vector<T> part(static_cast<size_t>(inner));
-                   for (int64_t s = begin; s < end; ++s) {
-                     const int64_t row = s / segments, at = row * (segments + 1) + s % segments;
-                     const int64_t first = inside(bound[at]), last = inside(bound[at + 1]);
-                     sum_rows_of(to + s * inner, from + (row * n + first) * inner,
-                                 std::max<int64_t>(last - first, 0), inner, part.data());
+                   for (int64_t s = begin; s < end;) {
+                     const int64_t row = s / segments;
+                     const int64_t count = std::min(end, (row + 1) * segments) - s;
+                     sum_segments(to + s * inner, from + row * n * inner, bound + row + s, count, n,
+                                  inner, part.data());
+                     s += count;
                    }
                  });
       },
