@@ -140,6 +140,13 @@ class RowBuffer {
   std::unique_ptr<C[]> buffer_;  // a vector packs bools
 };
 
+/// Asks for memory that is read soon.
+template <class T>
+FLAMBEAU_INLINE void fetch_ahead(const T* from, int64_t count) {
+  constexpr int64_t kLine = 64 / static_cast<int64_t>(sizeof(T));
+  for (int64_t i = 0; i < count; i += kLine) __builtin_prefetch(from + i);
+}
+
 /// Calls body(begin, end) over rows, on several threads when the work is worth it.
 template <class Body>
 void for_rows(int64_t rows, int64_t row_length, int64_t cost, const Body& body) {

@@ -38,7 +38,7 @@ template <class C, class Load, class Run>
 void sum_runs(const Images& images, int64_t channels, C* first, C* second, const Load& load,
               const Run& sum_run) {
   constexpr int64_t kLanes = kFewLanes<C>;
-  const bool are_short = images.area >= kLanes && images.area < 32 * kLanes;
+  const bool are_short = images.batch > 1 && images.area >= kLanes && images.area < 32 * kLanes;
   const int64_t together = are_short ? std::max<int64_t>(1, images.runs_in(64 * kLanes)) : 1;
   PairwiseSum<C> firsts[kMostChannels], seconds[kMostChannels];
   C a[kMostChannels][kLanes], b[kMostChannels][kLanes];
@@ -74,6 +74,12 @@ void sum_runs(const Images& images, int64_t channels, C* first, C* second, const
            [&](int64_t n, int64_t c, C& a, C& b) { sum_pairs<C>(images.area, a, b, load(n, c)); });
 }
 
+/// Asks for the run of a channel in the image behind image n: it lies too far away to be foreseen.
+template <class T>
+FLAMBEAU_INLINE void ask_for_next(const T* data, const Images& images, int64_t n, int64_t c) {
+  fetch_ahead(data + images.run(n + 1, c), images.area);
+}
+
 /// Calls body(first channel, channels) for some at a time, on several threads.
 template <class C, class Body>
 void for_channels(const Images& images, int64_t cost, const Body& body) {
@@ -95,9 +101,10 @@ void forward(const Tensor& result, const Tensor& average, const Tensor& rstd, co
   T* out = result.data<T>();
   Statistics<C> statistics(images, average, rstd, weight, bias, eps);
   for_channels<C>(images, 3, [&](int64_t first, int64_t channels) {
-    RowBuffer<T> buffer(images.area), target(images.area);
+    RowBuffer<T> buffer(images.area);
     C mean[kMostChannels], squares[kMostChannels], none[kMostChannels];
     sum_runs(images, channels, mean, none, [&](int64_t n, int64_t c) {
+      ask_for_next(in, images, n, first + c);
       const C* x = buffer.load(in + images.run(n, first + c), images.area);
       return [x](int64_t i, C& a, C&) { a += x[i]; };
     });
@@ -114,12 +121,7 @@ void forward(const Tensor& result, const Tensor& average, const Tensor& rstd, co
     for (int64_t n = 0; n < images.batch; ++n)
       for (int64_t c = 0; c < channels; ++c) {
         const int64_t place = images.run(n, first + c);
-        const C* x = buffer.load(in + place, images.area);
-        C* y = target.target(out + place);
-        const C middle = mean[c], by = factor[c], plus = shift[c];
-#pragma omp simd
-        for (int64_t i = 0; i < images.area; ++i) y[i] = (x[i] - middle) * by + plus;
-        target.store(out + place, images.area);
+        scale_row(out + place, in + place, images.area, mean[c], factor[c], shift[c]);
       }
   });
   statistics.update_running(running_mean, running_var, momentum);
@@ -131,6 +133,8 @@ void channel_sums(const Images& images, const T* in, const T* grad, int64_t firs
                   const ChannelValues<C>& averages, RowBuffer<T>& buffer, RowBuffer<T>& grads,
                   C* totals, C* products) {
   const auto load = [&](int64_t n, int64_t c) {
+    ask_for_next(in, images, n, first + c);
+    ask_for_next(grad, images, n, first + c);
     const C* x = buffer.load(in + images.run(n, first + c), images.area);
     const C* g = grads.load(grad + images.run(n, first + c), images.area);
     return [x, g, mean = averages.at(first + c, 0)](int64_t i, C& a, C& b) {
@@ -160,26 +164,26 @@ void gradients(const Tensor& input_grad, const Tensor& weight_grad, const Tensor
   T* const out = input_grad.data<T>();
   const C count = static_cast<C>(images.count());
   for_channels<C>(images, 4, [&](int64_t first, int64_t channels) {
-    RowBuffer<T> buffer(images.area), grads(images.area), target(images.area);
+    RowBuffer<T> buffer(images.area), grads(images.area);
     C sums[kMostChannels], products[kMostChannels];
     channel_sums(images, in, grad, first, channels, averages, buffer, grads, sums, products);
     for (int64_t c = 0; c < channels; ++c) {
       weight_grad.data<C>()[first + c] = products[c] * rstds.at(first + c, 1);
       bias_grad.data<C>()[first + c] = sums[c];
     }
+    C mean[kMostChannels], factor[kMostChannels];
+    for (int64_t c = 0; c < channels; ++c) {
+      const C scale = rstds.at(first + c, 1);
+      mean[c] = averages.at(first + c, 0);
+      factor[c] = scale * weights.at(first + c, 1);
+      sums[c] *= factor[c] / count;
+      products[c] *= factor[c] * scale * scale / count;
+    }
     for (int64_t n = 0; n < images.batch; ++n)
       for (int64_t c = 0; c < channels; ++c) {
         const int64_t place = images.run(n, first + c);
-        const C* x = buffer.load(in + place, images.area);
-        const C* g = grads.load(grad + place, images.area);
-        C* y = target.target(out + place);
-        const C mean = averages.at(first + c, 0), scale = rstds.at(first + c, 1);
-        const C shift = sums[c] / count, slope = products[c] * scale * scale / count;
-        const C factor = scale * weights.at(first + c, 1);
-#pragma omp simd
-        for (int64_t i = 0; i < images.area; ++i)
-          y[i] = factor * (g[i] - shift - (x[i] - mean) * slope);
-        target.store(out + place, images.area);
+        grad_run(out + place, in + place, grad + place, images.area, mean[c], factor[c], sums[c],
+                 products[c]);
       }
   });
 }

@@ -30,22 +30,6 @@ void forward(const Tensor& result, const Tensor& average, const Tensor& rstd, co
   });
 }
 
-/// y = factor g - shift - (x - mean) slope
-template <class T, class C = Compute<T>>
-void grad_run(T* y, const T* x, const T* g, int64_t n, C mean, C factor, C shift, C slope) {
-  const Vector<C> means = splat(mean), factors = splat(factor);
-  const Vector<C> shifts = splat(shift), slopes = splat(slope);
-  for_vectors<C>(
-      n,
-      [=](int64_t i) {
-        store_wide(y + i,
-                   factors * load_wide(g + i) - shifts - (load_wide(x + i) - means) * slopes);
-      },
-      [=](int64_t i) {
-        y[i] = T(factor * static_cast<C>(g[i]) - shift - (static_cast<C>(x[i]) - mean) * slope);
-      });
-}
-
 template <class T>
 void grads(const Tensor& input_grad, const Tensor& weight_grad, const Tensor& bias_grad,
            const Tensor& grad_output, const Tensor& input, const Tensor& weight,

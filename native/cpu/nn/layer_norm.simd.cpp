@@ -72,7 +72,7 @@ void grad_row(T* y, const T* x, const T* g, int64_t n, C mean, C scale, const C*
     return has_weight ? value * w[i] : value;
   };
   C moments[2];
-  sum_rows(
+  sum_rows<has_sums>(
       n, moments,
       [=](int64_t i, Vector<C>* to) {
         const Vector<C> a = weighted_vector(i), far = load_wide(x + i) - means;

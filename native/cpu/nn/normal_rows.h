@@ -56,6 +56,23 @@ FLAMBEAU_INLINE void scale_row(T* y, const T* x, int64_t n, C mean, C factor, C 
       [=](int64_t i) { y[i] = T((static_cast<C>(x[i]) - mean) * factor + shift); });
 }
 
+/// y = factor g - shift - (x - mean) slope
+template <class T, class C = Compute<T>>
+FLAMBEAU_INLINE void grad_run(T* y, const T* x, const T* g, int64_t n, C mean, C factor, C shift,
+                              C slope) {
+  const Vector<C> means = splat(mean), factors = splat(factor);
+  const Vector<C> shifts = splat(shift), slopes = splat(slope);
+  for_vectors<C>(
+      n,
+      [=](int64_t i) {
+        store_wide(y + i,
+                   factors * load_wide(g + i) - shifts - (load_wide(x + i) - means) * slopes);
+      },
+      [=](int64_t i) {
+        y[i] = T(factor * static_cast<C>(g[i]) - shift - (static_cast<C>(x[i]) - mean) * slope);
+      });
+}
+
 /// sum(grad) and sum(grad (x - mean)) of a row.
 template <class T, class C = Compute<T>>
 FLAMBEAU_INLINE void sum_grads(const T* x, const T* g, int64_t n, C mean, C (&sums)[2]) {

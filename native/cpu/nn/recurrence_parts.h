@@ -27,13 +27,6 @@ std::unique_ptr<C[]> working_memory(int64_t count) {
   return std::make_unique<C[]>(static_cast<size_t>(count));
 }
 
-/// Asks for memory that is read soon.
-template <class C>
-void fetch_ahead(const C* from, int64_t count) {
-  constexpr int64_t line = 64 / static_cast<int64_t>(sizeof(C));
-  for (int64_t i = 0; i < count; i += line) __builtin_prefetch(from + i);
-}
-
 /// A matrix in the order in which tiles read it, for the products of all steps.
 template <class C>
 class PackedWeights {

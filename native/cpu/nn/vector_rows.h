@@ -45,10 +45,19 @@ FLAMBEAU_INLINE C sum_of_lanes(const Vector<C>& value) {
   return sum_of_halves<C>(value, std::make_integer_sequence<int, kLanes<C> / 2>());
 }
 
+/// The last `count` lanes of a vector, behind zeros.
+template <class C>
+FLAMBEAU_INLINE Vector<C> last_lanes(const Vector<C>& value, int64_t count) {
+  C lanes[kLanes<C>];
+  store(lanes, value);
+  return Mask<C>(count, kLanes<C> - count).load(lanes);
+}
+
 /// The sums of `sums` terms over i in [0, count): vectors(i, lanes) adds those of a vector's
 /// elements from i on to lanes[0, sums), element(i, totals) those of one element. Independent sums
-/// are emptied into a second level every 64 steps.
-template <int sums, class C, class Vectors, class Element>
+/// are emptied into a second level every 64 steps. The last vector overlaps the one before, where
+/// its terms do not count, unless each element is wanted `once`, as where terms are written too.
+template <bool once = false, int sums, class C, class Vectors, class Element>
 FLAMBEAU_INLINE void sum_rows(int64_t count, C (&result)[sums], const Vectors& vectors,
                               const Element& element) {
   constexpr int lanes = kLanes<C>, wide = 4;
@@ -66,6 +75,13 @@ FLAMBEAU_INLINE void sum_rows(int64_t count, C (&result)[sums], const Vectors& v
       total[s] += (part[0][s] + part[1][s]) + (part[2][s] + part[3][s]);
   }
   for (; i + lanes <= count; i += lanes) vectors(i, total);
+  if (!once && i > 0 && i < count) {
+    Vector<C> rest[sums] = {};
+    vectors(count - lanes, rest);
+#pragma GCC unroll 2
+    for (int s = 0; s < sums; ++s) total[s] += last_lanes<C>(rest[s], count - i);
+    i = count;
+  }
 #pragma GCC unroll 2
   for (int s = 0; s < sums; ++s) result[s] = sum_of_lanes<C>(total[s]);
   if (i == count) return;
@@ -74,12 +90,14 @@ FLAMBEAU_INLINE void sum_rows(int64_t count, C (&result)[sums], const Vectors& v
   for (int s = 0; s < sums; ++s) result[s] += rest[s];
 }
 
-/// vectors(i) for whole vectors of [0, count), then element(i).
+/// vectors(i) for whole vectors of [0, count), of which the last one may overlap the one before;
+/// element(i) where there are too few elements for one.
 template <class C, class Vectors, class Element>
 FLAMBEAU_INLINE void for_vectors(int64_t count, const Vectors& vectors, const Element& element) {
   int64_t i = 0;
 #pragma GCC unroll 4
   for (; i + kLanes<C> <= count; i += kLanes<C>) vectors(i);
+  if (i > 0 && i < count) return vectors(count - kLanes<C>);
   for (; i < count; ++i) element(i);
 }
 
