@@ -40,6 +40,8 @@ struct PaddedPlanes {
   int64_t height, pitch;  ///< of one split plane; pitch also counts the border
   /// Where the planes of the channels lie in the image; null: after each other.
   const int64_t* places = nullptr;
+  /// How many zeros behind a row are those before the next one: pitch does not count them.
+  int64_t shared = 0;
   int64_t place(int64_t channel) const {
     return places ? places[channel] : channel * rows * columns;
   }

@@ -31,7 +31,8 @@ bool reads_in_place(const ConvGeometry& geometry, const Tensor& met) {
 }
 
 /// Layers of volumes that several windows meet, among zeros: in place of the copy that each window
-/// would make of them. Undefined where there are no zeros, or each window meets its own.
+/// would make of them. Zeros behind a row are those before the next one. Undefined where there are
+/// no zeros, or each window meets its own.
 template <class T>
 Tensor framed_layers(const ConvGeometry& geometry, const Tensor& met) {
   const auto& [rows, columns] = geometry.axes;
@@ -43,8 +44,12 @@ Tensor framed_layers(const ConvGeometry& geometry, const Tensor& met) {
     return {};
   const int64_t layers = (met.size(1) - 1) * step + (met.size(3) - 1) * apart + 1;
   if (apart <= 0 || layers > met.size(1) * met.size(3)) return {};
-  const int64_t height = rows.input + 2 * rows.padding, width = columns.input + 2 * columns.padding;
-  const Tensor framed = empty(Shape{met.size(0), met.size(2), layers, height, width}, met.dtype());
+  const int64_t height = rows.input + 2 * rows.padding, width = columns.input + columns.padding;
+  const Shape sizes{met.size(0), met.size(2), layers, height, width};
+  const Shape dense = contiguous_strides(sizes);
+  const int64_t all = sizes[0] * dense[0];
+  const Tensor framed = empty(Shape{all + columns.padding}, met.dtype());
+  std::fill_n(framed.data<T>() + all, columns.padding, T(0));
   const PaddedPlanes planes{layers, rows.input, columns.input, rows.padding, columns.padding,
                             1,      1,          height,        width};
   const int64_t channels = met.size(2), size = layers * height * width;
@@ -55,7 +60,6 @@ Tensor framed_layers(const ConvGeometry& geometry, const Tensor& met) {
                               met.data<T>() + i / channels * steps[0] + i % channels * steps[2],
                               framed.data<T>() + i * size);
                });
-  const Shape &sizes = framed.sizes(), &dense = framed.strides();
   return make_view(framed, Shape{sizes[0], met.size(1), sizes[1], met.size(3), height, width},
                    Shape{dense[0], step * dense[2], dense[1], apart * dense[2], width, 1},
                    framed.offset());
@@ -65,6 +69,7 @@ template <class T>
 void convolve_in_place(ConvGeometry geometry, const Tensor& result, const Tensor& given,
                        const Tensor& weight, const Tensor& bias) {
   const Tensor framed = framed_layers<T>(geometry, given), &met = framed.defined() ? framed : given;
+  const int64_t shared = framed.defined() ? geometry.axes[1].padding : 0;
   for (size_t i = 0; framed.defined() && i < 2; ++i) {
     geometry.axes[i].input = met.size(static_cast<int64_t>(4 + i));
     geometry.axes[i].padding = 0;
@@ -78,6 +83,7 @@ void convolve_in_place(ConvGeometry geometry, const Tensor& result, const Tensor
   ForwardTask<T> forward(geometry, w.data<T>());
   Correlation<T>& task = forward.task;
   task.planes.places = places.data();
+  task.planes.shared = shared;
   task.source = met.data<T>();
   task.layers = met.size(1);
   task.volume_step = steps[0];

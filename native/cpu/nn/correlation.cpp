@@ -151,6 +151,14 @@ int64_t halo_of(const std::vector<int64_t>& taps, int64_t stride) {
   return largest == taps.end() ? 0 : *largest / stride;
 }
 
+/// Rows of padded planes end where the zeros before the next one begin.
+void share_borders(PaddedPlanes& planes) {
+  if (planes.column_stride > 1) return;
+  const int64_t right = planes.pitch - planes.left - planes.columns;
+  planes.shared = std::max<int64_t>(0, std::min(planes.left, right));
+  planes.pitch -= planes.shared;
+}
+
 template <class T>
 Plan<T> make_plan(Correlation<T>&& given, const ConvKernels<T>& kernels) {
   Plan<T> plan{std::move(given), {}, {}};
@@ -166,16 +174,17 @@ Plan<T> make_plan(Correlation<T>&& given, const ConvKernels<T>& kernels) {
   }
   const int64_t halo_rows = halo_of(task.tap_rows, planes.row_stride);
   const int64_t halo_columns = halo_of(task.tap_columns, planes.column_stride);
-  planes.pitch = task.columns + halo_columns;
+  planes.pitch = task.columns + halo_columns - planes.shared;
   planes.height = task.rows + halo_rows;
   plan.in_place = planes.is_identity();
-  plan.by_wide = plan.depth > 0 && wide_pays(task, halo_columns, kernels);
+  plan.by_wide = plan.depth > 0 && wide_pays(task, halo_columns - planes.shared, kernels);
   plan.by_lanes = !plan.by_wide && lanes_pay(plan, kernels);
   plan.element_bytes = plan.by_lanes ? sizeof(ConvPacked<T>) : sizeof(T);
   if (plan.by_lanes) planes.channels = (planes.channels + kernels.steps - 1) / kernels.steps;
   // One row of tiles does not pay for copies of what it reads.
   plan.by_panels = plan.depth > 0 && !plan.by_lanes && !plan.by_wide &&
                    (std::is_same_v<T, bfloat16> || task.weights.outputs > kernels.panel_rows);
+  if (!plan.by_panels && !plan.by_lanes && !plan.in_place) share_borders(planes);
   plan.pitch = plan.by_panels || plan.by_lanes ? task.columns : planes.pitch;
   cut(plan, halo_rows, kernels.panel_lanes, has_layers);
   if (!plan.in_place) planes.height = plan.item_rows + halo_rows;
@@ -419,10 +428,12 @@ void run_item(const Plan<T>& plan, const ConvKernels<T>& kernels, int64_t index)
   if (plan.in_place) {
     source += first * planes.pitch;
   } else {
-    T* padded = scratch<T>(0, static_cast<size_t>(images * plan.image_step()));
+    const int64_t size = images * plan.image_step();
+    T* padded = scratch<T>(0, static_cast<size_t>(size + planes.shared));
     for (int64_t n = 0; n < images; ++n)
       pad_planes(planes, first, source + n * task.groups * source_size,
                  padded + n * plan.image_step());
+    std::fill_n(padded + size, planes.shared, T(0));
     source = padded;
   }
   const int64_t step = plan.direct ? task.channel_step : plan.images * plan.block_rows * plan.pitch;
