@@ -196,3 +196,38 @@ def test_polynomials_of_high_degrees() -> None:
     assert special.hermite_polynomial_h(x, 600).isnan().all()
     assert special.legendre_polynomial_p(x, 1e300).isnan().all()
     assert special.laguerre_polynomial_l(x, -1).tolist() == [0.0] * 101
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+@pytest.mark.parametrize(
+    ("name", "wanted"),
+    [
+        ("chebyshev_polynomial_t", sp.eval_chebyt),
+        ("chebyshev_polynomial_u", sp.eval_chebyu),
+        ("hermite_polynomial_h", sp.eval_hermite),
+        ("hermite_polynomial_he", sp.eval_hermitenorm),
+        ("laguerre_polynomial_l", sp.eval_laguerre),
+        ("legendre_polynomial_p", sp.eval_legendre),
+    ],
+)
+def test_polynomials_of_many_degrees_at_once(
+    name: str, wanted: Callable[..., Array], dtype: type
+) -> None:
+    """Lanes of a vector take different numbers of steps, none, or are taken out of it."""
+    rng = np.random.default_rng(1)
+    degrees = rng.integers(0, 30, 213)
+    x = rng.uniform(-1.5, 1.5, 213).astype(dtype)
+    found = getattr(special, name)(flambeau.tensor(x), flambeau.tensor(degrees)).numpy()
+    exact = wanted(degrees, x.astype(np.float64))
+    bound = 1e-5 if dtype is np.float32 else 1e-10
+    np.testing.assert_allclose(found, exact, rtol=bound, atol=bound * np.abs(exact).mean())
+    strange = degrees.astype(dtype)
+    strange[::5], strange[1::7], strange[2::11] = 2.9, -3, np.nan
+    ours = getattr(special, name)
+    found = ours(flambeau.tensor(x), flambeau.tensor(strange)).numpy()
+    alone = [
+        ours(flambeau.tensor(a), flambeau.tensor(n)).item() for a, n in zip(x, strange, strict=True)
+    ]
+    np.testing.assert_allclose(found, alone, rtol=1e-6 if dtype is np.float32 else 1e-14)
+    large = ours(flambeau.full((40,), 1e30, dtype=flambeau.float64), 40)
+    assert (large.abs() == np.inf).all()

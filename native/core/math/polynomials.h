@@ -1,6 +1,7 @@
 #pragma once
 
-/// Orthogonal polynomials, by their recurrences in double.
+/// Orthogonal polynomials, by their recurrences in double. The room may have
+/// orthogonal_polynomial(kind, x, degree) of float and double.
 
 #include "core/math/rounding.h"
 #include "core/math/trigonometry.h"
@@ -21,7 +22,9 @@ enum Polynomial : int64_t {
   kLegendre
 };
 
-FLAMBEAU_SHORT double first_polynomial(int64_t kind, double x) {
+/// Of one number, or of the vectors of a room.
+template <class Numbers>
+FLAMBEAU_SHORT Numbers first_polynomial(int64_t kind, Numbers x) {
   switch (kind) {
     case kChebyshevU:
     case kHermiteH:
@@ -38,9 +41,9 @@ FLAMBEAU_SHORT double first_polynomial(int64_t kind, double x) {
 }
 
 /// p_(k+1) from p_k and p_(k-1); `inverse` is 1 / (k + 1).
-template <Arithmetic Number>
-FLAMBEAU_SHORT double next_polynomial(int64_t kind, Number k, double inverse, double x, double now,
-                                      double before) {
+template <Arithmetic Number, class Numbers>
+FLAMBEAU_SHORT Numbers next_polynomial(int64_t kind, Number k, double inverse, Numbers x,
+                                       Numbers now, Numbers before) {
   switch (kind) {
     case kHermiteH:
       return multiply_add(2 * x, now, -(2 * k * before));
@@ -69,12 +72,13 @@ FLAMBEAU_HOST_DEVICE constexpr Inverses list_inverses() {
 }
 
 /// Of a degree from 1 to kFewSteps - 1; may be NaN where the result is infinite.
-FLAMBEAU_SHORT double low_polynomial(int64_t kind, double x, int degree) {
+template <class Numbers>
+FLAMBEAU_SHORT Numbers low_polynomial(int64_t kind, Numbers x, int degree) {
   static constexpr Inverses inverses = list_inverses();
-  const auto step = [&](int k, double now, double before) {
+  const auto step = [&](int k, Numbers now, Numbers before) {
     return next_polynomial(kind, k, inverses.of[k + 1], x, now, before);
   };
-  double before = 1, now = first_polynomial(kind, x);
+  Numbers before = Numbers{} + 1, now = first_polynomial(kind, x);
   int k = 1;
   // Two steps at once, so that no number moves.
   for (; k + 1 < degree; k += 2) {
@@ -121,16 +125,14 @@ FLAMBEAU_LONG double high_polynomial(int64_t kind, double x, double degree) {
 
 /// The polynomial of degree n, cut to an integer; 0 for negative n. Degrees that would take
 /// minutes, above 2^24, and of Hermite polynomials those that overflow, above 512, give NaN.
-FLAMBEAU_SHORT double orthogonal_polynomial(int64_t kind, double x, double degree) {
+template <Arithmetic T>
+FLAMBEAU_SHORT T orthogonal_polynomial(int64_t kind, T of, T degree) {
+  const double x = of;
   if (degree >= 1 && degree < detail::kFewSteps) {
     const double value = detail::low_polynomial(kind, x, static_cast<int>(degree));
-    if (abs(value) < highest<double>()) return value;
+    if (abs(value) < highest<double>()) return static_cast<T>(value);
   }
-  return detail::high_polynomial(kind, x, degree);
-}
-FLAMBEAU_SHORT float orthogonal_polynomial(int64_t kind, float x, float degree) {
-  return static_cast<float>(
-      orthogonal_polynomial(kind, static_cast<double>(x), static_cast<double>(degree)));
+  return static_cast<T>(detail::high_polynomial(kind, x, static_cast<double>(degree)));
 }
 
 }  // namespace FLAMBEAU_MATH

@@ -52,6 +52,9 @@ FLAMBEAU_INLINE T polynomial(T x, T first, T next, More... rest) {
 
 #if defined(__AVX512F__)
 /// The same of vectors, in files that write these out.
+FLAMBEAU_INLINE __m512d multiply_add(__m512d a, __m512d b, __m512d c) {
+  return _mm512_fmadd_pd(a, b, c);
+}
 FLAMBEAU_INLINE __m512 multiply_add(__m512 a, __m512 b, __m512 c) {
   return _mm512_fmadd_ps(a, b, c);
 }
@@ -63,6 +66,10 @@ FLAMBEAU_INLINE __m512 polynomial(__m512 x, float first, More... rest) {
   __m512 value = _mm512_set1_ps(first);
   ((value = _mm512_fmadd_ps(value, x, _mm512_set1_ps(rest))), ...);
   return value;
+}
+#elif defined(__AVX2__)
+FLAMBEAU_INLINE __m256d multiply_add(__m256d a, __m256d b, __m256d c) {
+  return _mm256_fmadd_pd(a, b, c);
 }
 #endif
 

@@ -1,6 +1,6 @@
 #pragma once
 
-/// Logarithms of the gamma function.
+/// Logarithms of the gamma function; polynomials of many numbers at once.
 
 #include "core/math/sine_of_pi.h"
 #include "cpu/elementary/parts.h"
@@ -37,6 +37,13 @@ FLAMBEAU_INLINE float log_gamma_of(float given) {
 FLAMBEAU_INLINE float lgamma(float x) { return FLAMBEAU_LANES_OF(log_gamma, float)(x); }
 /// The C library's, without its global sign; of many positive numbers at once in vectors.
 FLAMBEAU_INLINE double lgamma(double x) { return FLAMBEAU_LANES_OF(log_gamma, double)(x); }
+
+FLAMBEAU_INLINE float orthogonal_polynomial(int64_t kind, float x, float degree) {
+  return FLAMBEAU_LANES_OF(polynomial, float)(x, degree, static_cast<float>(kind));
+}
+FLAMBEAU_INLINE double orthogonal_polynomial(int64_t kind, double x, double degree) {
+  return FLAMBEAU_LANES_OF(polynomial, double)(x, degree, static_cast<double>(kind));
+}
 #else
 FLAMBEAU_INLINE float lgamma(float x) { return detail::log_gamma_of<true>(x); }
 FLAMBEAU_INLINE double lgamma(double x) {
