@@ -16,9 +16,10 @@
 namespace flambeau::forms::detail {
 namespace {
 
-/// Of one tensor of a part, so that those of a few stay in a cache; fewer than some parts are
-/// computed at once.
-constexpr int64_t kPartBytes = int64_t{1} << 18, kLeastParts = 4;
+/// Of one tensor of a part, so that those of a few stay in a cache. A few elements are two parts,
+/// for as many threads, which would wait for each other's lines of cache; fewer are computed at
+/// once.
+constexpr int64_t kPartBytes = int64_t{1} << 18, kLeastElements = 65536;
 
 /// Whether dims further to the left are further apart in memory, but for what is repeated.
 bool lies_in_order(const Tensor& tensor) {
@@ -207,8 +208,9 @@ bool sum_gradients(const char* op, PromotionRule rule, std::span<const Operand> 
   if (wanted.size() == 1 && multiply_sum(op, rule, inputs, kernel, wanted[0])) return true;
   const bool has_dtype = grad.dtype() == DType::float32 || grad.dtype() == DType::float64;
   if (!has_dtype || grad.device().backend != Backend::cpu) return false;
-  const int64_t most = kPartBytes / static_cast<int64_t>(size_of(grad.dtype()));
-  if (grad.numel() < kLeastParts * most) return false;
+  if (grad.numel() < kLeastElements) return false;
+  const int64_t most =
+      std::min(kPartBytes / static_cast<int64_t>(size_of(grad.dtype())), (grad.numel() + 1) / 2);
 
   std::vector<Tensor> spread;
   std::vector<Operand> operands;
