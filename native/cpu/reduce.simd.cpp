@@ -1,8 +1,10 @@
 #include "cpu/reduce.h"
 
 #include <algorithm>
+#include <bit>
 #include <cstdlib>
 #include <memory>
+#include <vector>
 
 #include "cpu/elements.h"
 
@@ -28,6 +30,10 @@ constexpr int64_t kLevelBytes = 8192;
 constexpr int64_t kLevelRows = 64;
 /// Rows of at most this many elements are folded next to each other, like columns.
 constexpr int64_t kShortRow = 24;
+/// Threads that share rows of columns, as those who wrote them did, do not wait for each other's
+/// lines of cache: the fewest rows of two pieces and of one of more, the fewest elements, and the
+/// most pieces.
+constexpr int64_t kRowsOfTwo = 16, kRowsOfMore = 64, kPieceElements = 8192, kMostPieces = 16;
 /// Columns of at most this many rows meet in registers.
 constexpr int64_t kFewRows = 8;
 constexpr int64_t kFinished = 256;
@@ -103,6 +109,8 @@ class Walk {
                          reduced_strides_[0] % bytes == 0;
     if (count_ == 0 || !(short_rows || columns)) return run_rows();
     if (columns && reduced_.rank == 1 && count_ <= kFewRows) return run_registers();
+    const int64_t pieces = columns ? column_pieces() : 1;
+    if (pieces > 1) return run_split_columns(pieces);
     if (plain && count_ <= kLevelRows) return run_few_rows();
     run_columns();
   }
@@ -351,20 +359,33 @@ class Walk {
     }
   }
 
+  /// How many columns are folded at a time, at most.
+  int64_t most_columns() const {
+    const int64_t most = kLevelBytes / loops_.accumulator_bytes;
+    return loops_.input.conversion == Conversion::none ? most : std::min<int64_t>(most, 512);
+  }
+
+  /// How many pieces the rows are shared out in. It depends on the geometry only.
+  int64_t column_pieces() const {
+    const int64_t inner = kept_.extent[0];
+    const int64_t by_rows =
+        std::max(count_ / kRowsOfMore, int64_t{count_ < 2 * kRowsOfTwo ? 1 : 2});
+    // Of what is further to the left, there is some for each thread.
+    const int64_t near =
+        outputs_ == inner ? std::min({by_rows, count_ * inner / kPieceElements, kMostPieces}) : 1;
+    const int64_t few =
+        outputs_ < kManyOutputs * 4 ? count_ / (kSplit / std::min(inner, kSplit)) : 1;
+    return static_cast<int64_t>(
+        std::bit_floor(static_cast<uint64_t>(std::max({near, few, int64_t{1}}))));
+  }
+
   void run_columns() const {
     const int64_t inner = kept_.extent[0], outer = outputs_ / inner;
-    int64_t width = kLevelBytes / loops_.accumulator_bytes;
-    if (loops_.input.conversion != Conversion::none) width = std::min<int64_t>(width, 512);
     // The width of a block has no influence on results, so it may follow the number of threads.
     const int64_t shares = std::max<int64_t>(1, num_threads() / outer);
-    width = std::min({width, inner, std::max<int64_t>(64, (inner / shares + 15) / 16 * 16)});
+    const int64_t width =
+        std::min({most_columns(), inner, std::max<int64_t>(64, (inner / shares + 15) / 16 * 16)});
     const int64_t blocks = (inner + width - 1) / width;
-    const int64_t rows_per_piece =
-        (kSplit / std::min(inner, kSplit) + kLevelRows - 1) / kLevelRows * kLevelRows;
-    // Few columns: the rows are shared out as well, in pieces that depend on the geometry only.
-    const int64_t pieces =
-        outputs_ < kManyOutputs * 4 ? (count_ + rows_per_piece - 1) / rows_per_piece : 1;
-    if (pieces > 1) return run_split_columns(pieces, rows_per_piece, blocks, width);
     const int64_t work = std::max<int64_t>(1, count_ * cost_ * width);
     const auto body = [&](int64_t begin, int64_t end) {
       Levels levels;
@@ -379,33 +400,77 @@ class Walk {
     parallel_for(0, outer * blocks, std::max<int64_t>(1, kGrain / work), body);
   }
 
-  void run_split_columns(int64_t pieces, int64_t rows_per_piece, int64_t blocks,
-                         int64_t width) const {
-    const int64_t inner = kept_.extent[0], tasks = outputs_ / inner * blocks;
-    const int64_t stride = width * loops_.accumulator_bytes;
-    const std::unique_ptr<char[]> partials(new char[static_cast<size_t>(tasks * pieces * stride)]);
-    parallel_for(0, tasks * pieces, 1, [&](int64_t begin, int64_t end) {
-      Levels levels;
-      for (int64_t i = begin; i < end; ++i) {
-        const int64_t piece = i % pieces;
-        const Position position = block_position(i / pieces, blocks, width);
-        const int64_t columns = std::min(width, inner - position.index[0]);
-        fold_columns(input_ + position.offset(kept_strides_), piece * rows_per_piece,
-                     std::min(count_, (piece + 1) * rows_per_piece), columns, levels);
-        memcpy(&partials[i * stride], levels.level[2],
-               static_cast<size_t>(columns * loops_.accumulator_bytes));
+  void run_split_columns(int64_t pieces) const {
+    ColumnPieces all(*this, pieces);
+    parallel_for(0, pieces, 1, [&](int64_t begin, int64_t end) {
+      for (int64_t piece = begin; piece < end; ++piece) {
+        all.fold(piece);
+        // Pairs of a thread's own pieces meet in its cache.
+        for (int64_t step = 1; (piece + 1) % (2 * step) == 0 && piece + 1 - 2 * step >= begin;
+             step *= 2)
+          all.meet(piece + 1 - 2 * step, step);
       }
     });
-    for (int64_t task = 0; task < tasks; ++task) {
-      const Position position = block_position(task, blocks, width);
-      const int64_t columns = std::min(width, inner - position.index[0]);
-      char* slots = &partials[task * pieces * stride];
-      for (int64_t step = 1; step < pieces; step *= 2)
-        for (int64_t i = 0; i + step < pieces; i += 2 * step)
-          loops_.combine(fold_, slots + i * stride, slots + (i + step) * stride, columns);
-      store(position, slots, columns);
-    }
+    for (int64_t step = 1; step < pieces; step *= 2)
+      for (int64_t i = 0; i < pieces; i += 2 * step) all.meet(i, step);
+    all.store();
   }
+
+  /// All columns, of a power of two of pieces of their rows.
+  class ColumnPieces {
+   public:
+    ColumnPieces(const Walk& walk, int64_t pieces)
+        : walk_(walk),
+          inner_(walk.kept_.extent[0]),
+          width_(std::min(walk.most_columns(), inner_)),
+          blocks_((inner_ + width_ - 1) / width_),
+          tasks_(walk.outputs_ / inner_ * blocks_),
+          rows_((walk.count_ + pieces - 1) / pieces),
+          bytes_(width_ * walk.loops_.accumulator_bytes),
+          have_met_(static_cast<size_t>(pieces)),
+          slots_(new char[static_cast<size_t>(tasks_ * pieces * bytes_)]) {}
+
+    void fold(int64_t piece) {
+      Levels levels;
+      const int64_t begin = std::min(piece * rows_, walk_.count_);
+      const int64_t end = std::min(begin + rows_, walk_.count_);
+      for (int64_t task = 0; task < tasks_; ++task) {
+        const Position position = walk_.block_position(task, blocks_, width_);
+        const char* const data = walk_.input_ + position.offset(walk_.kept_strides_);
+        walk_.fold_columns(data, begin, end, columns(position), levels);
+        memcpy(slot(piece, task), levels.level[2],
+               static_cast<size_t>(columns(position) * walk_.loops_.accumulator_bytes));
+      }
+    }
+    /// Adds pieces [i + step, i + 2 step), which have met, to as many before, unless that is done.
+    void meet(int64_t i, int64_t step) {
+      char& is_done = have_met_[static_cast<size_t>(i + step)];
+      if (is_done) return;
+      for (int64_t task = 0; task < tasks_; ++task)
+        walk_.loops_.combine(walk_.fold_, slot(i, task), slot(i + step, task),
+                             columns(walk_.block_position(task, blocks_, width_)));
+      is_done = 1;
+    }
+    void store() const {
+      for (int64_t task = 0; task < tasks_; ++task) {
+        const Position position = walk_.block_position(task, blocks_, width_);
+        walk_.store(position, slot(0, task), columns(position));
+      }
+    }
+
+   private:
+    int64_t columns(const Position& position) const {
+      return std::min(width_, inner_ - position.index[0]);
+    }
+    char* slot(int64_t piece, int64_t task) const {
+      return slots_.get() + (piece * tasks_ + task) * bytes_;
+    }
+
+    const Walk& walk_;
+    int64_t inner_, width_, blocks_, tasks_, rows_, bytes_;
+    std::vector<char> have_met_;
+    std::unique_ptr<char[]> slots_;
+  };
 
   Position block_position(int64_t task, int64_t blocks, int64_t width) const {
     Position position = kept_;

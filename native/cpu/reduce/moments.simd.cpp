@@ -238,28 +238,59 @@ T logsumexp_row(const T* x, int64_t n, RowBuffer<T>& buffer) {
   return T(math::log(sum) + top);
 }
 
+/// The same of `width` columns, each `n` elements that are `inner` apart.
+template <class T>
+void logsumexp_columns(T* out, const T* x, int64_t n, int64_t inner, int64_t width) {
+  using C = Compute<T>;
+  constexpr int64_t kRows = 64;  // whose sums are added to those of all
+  constexpr C kNothing = -std::numeric_limits<C>::infinity();
+  C top[kColumns], sum[kColumns] = {};
+  std::fill_n(top, width, kNothing);
+  for (int64_t i = 0; i < n; ++i) {
+#pragma omp simd
+    for (int64_t j = 0; j < width; ++j) {
+      const C value = static_cast<C>(x[i * inner + j]);
+      top[j] = value > top[j] || value != value ? value : top[j];
+    }
+  }
+  for (int64_t first = 0; first < n; first += kRows) {
+    C part[kColumns] = {};
+    for (int64_t i = first; i < std::min(first + kRows, n); ++i) {
+#pragma omp simd
+      for (int64_t j = 0; j < width; ++j)
+        part[j] += exponential(static_cast<C>(x[i * inner + j]) - top[j]);
+    }
+    for (int64_t j = 0; j < width; ++j) sum[j] += part[j];
+  }
+  for (int64_t j = 0; j < width; ++j)
+    out[j] = T(std::isfinite(top[j]) ? math::log(sum[j]) + top[j] : top[j]);
+}
+
 }  // namespace
 
 void real_logsumexp(const Tensor& result, const Tensor& self, const Dims& dim, bool) {
-  // Rows must be dense here: columns are copied.
   const ReducedRows rows(self, dim, "logsumexp");
   with_floating(self.dtype(), "logsumexp", [&]<class T>() {
     const T* const data = rows.data.data<T>();
     T* const out = result.data<T>();
-    const int64_t n = rows.count, inner = rows.inner;
-    parallel_for(0, rows.outer * inner, std::max<int64_t>(1, kGrain / 8 / std::max<int64_t>(1, n)),
+    const int64_t n = rows.count, inner = rows.inner, work = 8 * std::max<int64_t>(1, n);
+    if (inner == 1) {
+      parallel_for(0, rows.outer, std::max<int64_t>(1, kGrain / work),
+                   [&](int64_t begin, int64_t end) {
+                     RowBuffer<T> buffer(n);
+                     for (int64_t i = begin; i < end; ++i)
+                       out[i] = logsumexp_row(data + i * n, n, buffer);
+                   });
+      return;
+    }
+    const int64_t blocks = (inner + kColumns - 1) / kColumns;
+    parallel_for(0, rows.outer * blocks, std::max<int64_t>(1, kGrain / (work * kColumns)),
                  [&](int64_t begin, int64_t end) {
-                   std::vector<T> column(inner == 1 ? 0 : static_cast<size_t>(n));
-                   RowBuffer<T> buffer(n);
-                   for (int64_t i = begin; i < end; ++i) {
-                     const T* row = data + i / inner * n * inner + i % inner;
-                     if (inner != 1) {
-                       for (int64_t j = 0; j < n; ++j) {
-                         column[static_cast<size_t>(j)] = row[j * inner];
-                       }
-                       row = column.data();
-                     }
-                     out[i] = logsumexp_row(row, n, buffer);
+                   for (int64_t block = begin; block < end; ++block) {
+                     const int64_t outer = block / blocks, first = block % blocks * kColumns;
+                     logsumexp_columns(out + outer * inner + first,
+                                       data + outer * n * inner + first, n, inner,
+                                       std::min(kColumns, inner - first));
                    }
                  });
   });
