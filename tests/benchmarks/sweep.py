@@ -51,9 +51,12 @@ class Case:
     family: str = ""
 
 
-def cases(only: str, part: str, elements: int, in_place: bool) -> Iterator[Case]:
+def cases(
+    only: str, part: str, elements: int, in_place: bool, over_first: bool = False
+) -> Iterator[Case]:
     """The first sample with elements of every operator that Python reaches, or reaches in place; as
-    it stands where `elements` is 0."""
+    it stands where `elements` is 0. `over_first`: of those alone that work along a dim, by the
+    first."""
     sys.path.insert(0, str(HERE.parents[1] / "operators"))
     import operator_calls as calls
     import operator_cases as declared
@@ -75,6 +78,8 @@ def cases(only: str, part: str, elements: int, in_place: bool) -> Iterator[Case]
         if sample is None:
             continue
         values = sample.values()
+        if over_first and not _turned_to_first_dim(declared, sample, values):
+            continue
         if elements:
             enlarger = _enlarger(declared, sample, elements)
             values = declared.map_arrays(operator, values, enlarger)
@@ -97,6 +102,14 @@ def cases(only: str, part: str, elements: int, in_place: bool) -> Iterator[Case]
 
 def _has_elements(declared: Any, case: Any) -> bool:
     return any(array.size > 1 for _, array in declared.arrays(case.operator, case.values()))
+
+
+def _turned_to_first_dim(declared: Any, case: Any, values: dict[str, Any]) -> bool:
+    """Makes the dim that a call works along the first one, where there are others."""
+    if "dim" not in {argument.name for argument in case.operator.signature.arguments}:
+        return False
+    values["dim"] = [0] if isinstance(values.get("dim"), list) else 0
+    return any(array.ndim > 1 for _, array in declared.arrays(case.operator, case.values()))
 
 
 def _enlarger(declared: Any, case: Any, elements: int) -> Callable[[Any, Any], Any]:
@@ -138,7 +151,7 @@ def serve(framework: str, path: str, options: argparse.Namespace) -> None:
     for line in sys.stdin:
         try:
             if line.strip() == "next":
-                call = lambda: None  # noqa: E731: lets go of what the last one held
+                del call  # and what it holds
                 call = _prepared(module, pickle.loads(Path(path).read_bytes()), options)
                 call()  # the first one of a kind loads libraries
                 once = seconds_of(call, 1)
@@ -261,6 +274,9 @@ def main() -> None:
     parser.add_argument("--rounds", type=int, default=5)
     parser.add_argument("--threads", type=int, default=2)
     parser.add_argument("--transposed", action="store_true", help="matrices stand by columns")
+    parser.add_argument(
+        "--over-first", action="store_true", help="what works along a dim, along the first one"
+    )
     parser.add_argument("--worker", nargs=2, help=argparse.SUPPRESS)
     options = parser.parse_args()
     if options.worker:
@@ -268,7 +284,7 @@ def main() -> None:
         serve(framework, path, options)
         return
     elements = 0 if options.small else options.elements
-    made = cases(options.only, options.part, elements, options.in_place)
+    made = cases(options.only, options.part, elements, options.in_place, options.over_first)
     times: dict[str, Timed | str] = {}
     found: dict[str, str] = {}
     with tempfile.NamedTemporaryFile(suffix=".pickle") as file:

@@ -6,7 +6,7 @@
 #include "cpu/dtype_switch.h"
 #include "kernels/cumulative.h"
 
-namespace flambeau::cpu {
+namespace flambeau::cpu::FLAMBEAU_ISA {
 namespace {
 
 /// Whether x takes the place of the extreme element so far: the last of equals does, and of NaNs.
@@ -43,6 +43,7 @@ void scan_columns(T* values, int64_t* places, const T* in, int64_t size, int64_t
     const T* const above = values;
     const int64_t* const place_above = places;
     in += step, values += step, places += step;
+#pragma omp simd
     for (int64_t k = 0; k < count; ++k) {
       const bool is_new =
           replaces<greatest>(static_cast<Collected<T>>(in[k]), static_cast<Collected<T>>(above[k]));
@@ -88,4 +89,4 @@ void cummin(const Tensor& values, const Tensor& indices, const Tensor& self, Dim
   scan<false>("cummin", values, indices, self, dim);
 }
 
-}  // namespace flambeau::cpu
+}  // namespace flambeau::cpu::FLAMBEAU_ISA
