@@ -62,6 +62,7 @@ class KernelText:
     formulas: tuple[FormulaText, ...]
     cost: int
     ignores_sign: bool  # of integers, which share loops then
+    moves: bool  # elements as they are
 
     @property
     def calls(self) -> frozenset[str]:
@@ -111,6 +112,7 @@ def kernel_text(
         ),
         cost=kernel.cost,
         ignores_sign=_has_unsigned(kernel.dtypes, dtypes) and _ignores_sign(kernel),
+        moves=_moves(kernel),
     )
 
 
@@ -126,6 +128,25 @@ def _ignores_sign(kernel: PointwiseKernel) -> bool:
         for branch in kernel.branches
         for formula, result in zip(branch.formulas, results, strict=True)
     )
+
+
+def _moves(kernel: PointwiseKernel) -> bool:
+    """Whether results are elements as they are, or one of two that a condition chooses."""
+    symbols = {name: symbol.type for name, symbol in kernel_symbols(kernel).items()}
+    are_elements = all(element_type(o) is ScalarType.ELEMENT for o in kernel.outputs)
+    return are_elements and all(
+        _is_moved(formula, symbols) for branch in kernel.branches for formula in branch.formulas
+    )
+
+
+def _is_moved(formula: Expression, symbols: Mapping[str, ScalarType]) -> bool:
+    match formula:
+        case nodes.Name(identifier=name):
+            return symbols.get(name) is ScalarType.ELEMENT
+        case nodes.Conditional(condition=nodes.Name(identifier=name), then=then, otherwise=other):
+            is_known = symbols.get(name) is ScalarType.BOOL
+            return is_known and _is_moved(then, symbols) and _is_moved(other, symbols)
+    return False
 
 
 def _operand(operand: KernelOperand, dtypes: Mapping[str, Dtype]) -> str:

@@ -93,8 +93,11 @@ struct MapPlan {
   int operand_count, draw_count;
   bool indexed;  ///< the order of elements matters
   /// Of cheap formulas of two and three inputs: loops that read one element of some of these again
-  /// and again. By the inputs that repeat, a bit of each.
-  DenseLoop repeating[kRepeatingLoops] = {};
+  /// and again. By the inputs that repeat, a bit of each; null where there are none.
+  const DenseLoop* repeating = nullptr;
+  /// Of cheap formulas: loops over bfloat16 that convert what they read and write on the way. By
+  /// the inputs that repeat, the first of none.
+  const DenseLoop* bfloat16 = nullptr;
 };
 
 void run_map(const Iterator& iter, const MapPlan& plan, const void* formula, int64_t cost,
@@ -291,6 +294,20 @@ struct RepeatingLoop<repeated, vectors, Formula, Outs<O...>, I...> {
   }
 };
 
+/// Loops of a formula, by the inputs that repeat.
+struct RepeatingLoops {
+  DenseLoop at[kRepeatingLoops];
+};
+template <int vectors, class Formula, class Outputs, class... I, unsigned... repeated>
+constexpr RepeatingLoops list_loops(Ins<I...>, std::integer_sequence<unsigned, repeated...>) {
+  RepeatingLoops loops{};
+  ((loops.at[repeated] = &RepeatingLoop<repeated, vectors, Formula, Outputs, I...>::run), ...);
+  return loops;
+}
+template <int vectors, class Formula, class Outputs, class Inputs, unsigned... repeated>
+inline constexpr RepeatingLoops kLoops =
+    list_loops<vectors, Formula, Outputs>(Inputs{}, std::integer_sequence<unsigned, repeated...>());
+
 template <bool indexed, class... O, class... D, class... I, class Formula>
 FLAMBEAU_INLINE void map(const Iterator& iter, Outs<O...>, Draws<D...>, Ins<I...>,
                          const Formula& formula, int64_t cost, const RandomStream& stream) {
@@ -337,6 +354,8 @@ namespace detail {
 /// Formulas cheaper than this gain from loops that repeat an input; those of types that are rarely
 /// broadcast are not worth their size.
 inline constexpr int kCheapFormula = 9;
+/// The cost from which a formula may call functions, of which loops see whole vectors.
+inline constexpr int kFunctionCost = 8;
 template <class T>
 inline constexpr bool kMayRepeat = std::is_floating_point_v<T> || std::is_same_v<T, int64_t>;
 
@@ -363,10 +382,26 @@ struct Signature<Outs<O...>, Draws<D...>, Ins<I...>> {
   }
   template <class T, class Formula, unsigned... repeated>
   static FLAMBEAU_INLINE void add(MapPlan& plan) {
-    ((plan.repeating[repeated] = &RepeatingLoop<repeated, kVectors<T>, Formula,
-                                                Outs<typename Traits<OperandOf<O, T>>::Value...>,
-                                                Compute<OperandOf<I, T>>...>::run),
-     ...);
+    plan.repeating =
+        kLoops<kVectors<T>, Formula, Outs<typename Traits<OperandOf<O, T>>::Value...>,
+               Ins<Compute<OperandOf<I, T>>...>, repeated...>.at;
+  }
+
+  /// The same with loops over bfloat16. Dearer formulas spend little of their time on conversions.
+  template <class Formula, int cost>
+  static FLAMBEAU_INLINE void add_bfloat16([[maybe_unused]] MapPlan& plan) {
+#if defined(__AVX2__)
+    if constexpr (sizeof...(D) == 0 && sizeof...(O) == 1 && cost < kFunctionCost &&
+                  std::is_invocable_v<Formula, Compute<OperandOf<I, bfloat16>>...>) {
+      using Written = Outs<typename Traits<OperandOf<O, bfloat16>>::Storage...>;
+      using Read = Ins<OperandOf<I, bfloat16>...>;
+      if constexpr (sizeof...(I) == 2) {
+        plan.bfloat16 = kLoops<kVectors<bfloat16>, Formula, Written, Read, 0b00, 0b01, 0b10>.at;
+      } else {
+        plan.bfloat16 = kLoops<kVectors<bfloat16>, Formula, Written, Read, 0>.at;
+      }
+    }
+#endif
   }
   template <class T, class Formula>
   static FLAMBEAU_INLINE void run(const Formula& formula, char* const* data, int64_t index,
@@ -394,6 +429,8 @@ struct Mapping {
     MapPlan complete = plan;
     complete.loop = &loop<Formula>;
     Operands::template add_repeating<T, Formula, Kernel::cost>(complete);
+    if constexpr (std::is_same_v<T, float> && (Kernel::dtypes & dtype_bit(DType::bfloat16)) != 0)
+      Operands::template add_bfloat16<Formula, Kernel::cost>(complete);
     run_map(iter, complete, &formula, Kernel::cost, stream);
   }
   template <class Formula>

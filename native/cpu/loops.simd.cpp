@@ -3,7 +3,9 @@
 #include <algorithm>
 #include <cstdlib>
 #include <cstring>
+#include <vector>
 
+#include "cpu/direct_plan.h"
 #include "cpu/elements.h"
 #include "cpu/linalg/vector.h"
 #include "cpu/random_fill.h"
@@ -29,9 +31,8 @@ constexpr int64_t kRepeatedRow = 128;
 /// Rows of a tile: two cache lines of 4-byte elements.
 constexpr int64_t kTileRows = 32;
 constexpr int kMaxData = Iterator::kMaxOperands + 4;
-/// Elements of the widest vectors, and the cost from which a formula may call functions.
+/// Elements of the widest vectors.
 constexpr int64_t kVector = 16;
-constexpr int64_t kFunctionCost = 8;
 /// Elements that are not worth the set-up of a walk.
 constexpr int64_t kSmall = 64;
 
@@ -131,8 +132,9 @@ class Walk {
     for (int i = 0; i < plan.operand_count; ++i) {
       base_[i] = iter.data(i);
       for (int d = 0; d < start_.rank; ++d) strides_[i][d] = iter.byte_stride(i, d);
+      if (i >= outputs_ && plan_.operands[i].conversion != Conversion::none) convert_repeated(i);
       access_[i] = classify(i);
-      widest = std::max<int64_t>(widest, plan.operands[i].compute_bytes);
+      widest = std::max<int64_t>(widest, plan_.operands[i].compute_bytes);
     }
     for (int d = 0; d < plan.draw_count; ++d)
       widest = std::max<int64_t>(widest, draw_bytes(plan.draws[d]));
@@ -145,7 +147,7 @@ class Walk {
     bool has_cycles = false;
     for (int i = 0; i < plan.operand_count; ++i) {
       const bool in_place =
-          access_[i] == Access::dense && plan.operands[i].conversion == Conversion::none;
+          access_[i] == Access::dense && plan_.operands[i].conversion == Conversion::none;
       carries_on_ &= in_place || access_[i] == Access::cycle || access_[i] == Access::repeated;
       if (access_[i] != Access::cycle) continue;
       has_cycles = true;
@@ -417,12 +419,46 @@ class Walk {
   }
 
   /// The inputs that repeat along rows for which there is a loop, a bit of each; 0: none.
+  /// Of a half type, a few elements that are read often are converted once.
+  void convert_repeated(int operand) {
+    constexpr int64_t kOften = 8, kMost = 16384;
+    Position position = start_;
+    int64_t count = 1;
+    for (int d = 0; d < start_.rank; ++d) {
+      if (strides_[operand][d] == 0) position.extent[d] = 1;
+      count *= position.extent[d];
+    }
+    if (count > kMost || count * kOften > numel()) return;
+    if (converted_.empty()) {
+      std::copy_n(plan_.operands, plan_.operand_count, kinds_);
+      plan_.operands = kinds_;
+    }
+    OperandKind& kind = kinds_[operand];
+    converted_.emplace_back(static_cast<size_t>(count));
+    char* const buffer = reinterpret_cast<char*>(converted_.back().data());
+    position.seek(0);
+    for (int64_t at = 0, length; at < count; at += length, position.advance(length)) {
+      length = std::min(count - at, kMostConverted);
+      gather(buffer + at * kind.compute_bytes, base_[operand], position, strides_[operand], length,
+             kind);
+    }
+    base_[operand] = buffer;
+    int64_t step = kind.compute_bytes;
+    for (int d = 0; d < start_.rank; ++d) {
+      if (strides_[operand][d] == 0) continue;
+      strides_[operand][d] = step;
+      step *= start_.extent[d];
+    }
+    kind.bytes = kind.compute_bytes;
+    kind.conversion = Conversion::none;
+  }
+
   unsigned find_repeated() const {
     if (start_.rank == 0 || start_.extent[0] < kShortestRow || !are_plain()) return 0;
     unsigned found = 0;
     for (int i = outputs_; i < plan_.operand_count; ++i)
       found |= strides_[i][0] == 0 ? 1u << (i - outputs_) : 0u;
-    if (found >= kRepeatingLoops || !plan_.repeating[found]) return 0;
+    if (!plan_.repeating || found >= kRepeatingLoops || !plan_.repeating[found]) return 0;
     // Formulas that see whole vectors compute some elements twice.
     for (int o = 0; even_ && o < outputs_; ++o)
       for (int i = outputs_; i < plan_.operand_count; ++i)
@@ -491,10 +527,12 @@ class Walk {
     run_loop(plan_, formula_, even_, data, index, count);
   }
 
-  const MapPlan& plan_;
+  MapPlan plan_;
   const void* formula_;
   const RandomStream& stream_;
   bool even_;
+  OperandKind kinds_[kMaxData];                // where some are not as the plan says
+  std::vector<std::vector<float>> converted_;  // inputs that are repeated
   Position start_;
   char* base_[kMaxData];
   int64_t strides_[Iterator::kMaxOperands][Position::kMaxRank];
@@ -516,6 +554,8 @@ FLAMBEAU_API void run_map(const Iterator& iter, const MapPlan& plan, const void*
   check(iter.operand_count() == plan.operand_count && plan.draw_count <= 4, ErrorKind::runtime,
         iter.op(), ": the kernel was compiled for ", plan.operand_count, " operands, got ",
         iter.operand_count());
+  if (FLAMBEAU_UNLIKELY(reads_bfloat16(plan)))
+    return run_map(iter, DirectPlan(plan).get(), formula, cost, stream);
   if (run_small(iter, plan, formula, cost >= kFunctionCost)) return;
   const Walk walk(iter, plan, formula, cost, stream);
   const int64_t worth = cheap_elements(cost);

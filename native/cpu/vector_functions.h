@@ -43,8 +43,8 @@ FLAMBEAU_VECTOR_2(hypot)
 #if defined(__AVX2__)
 #define FLAMBEAU_JOINED_OF(a, b) a##b
 #define FLAMBEAU_JOINED(a, b) FLAMBEAU_JOINED_OF(a, b)
-// Functions whose lanes choose a branch: cpu/functions of what is generated, and
-// log_gamma.simd.cpp and polynomials.simd.cpp. Those with instructions of their own: elementary/logarithms.simd.cpp.
+// Functions whose lanes choose a branch: cpu/functions of what is generated, log_gamma.simd.cpp and
+// polynomials.simd.cpp. Those with instructions of their own: elementary/logarithms.simd.cpp.
 #define FLAMBEAU_LANES_OF(name, T) FLAMBEAU_JOINED(flambeau_##name##_##T##_, FLAMBEAU_ISA)
 FLAMBEAU_VECTOR double FLAMBEAU_LANES_OF(log_gamma, double)(double) noexcept;
 FLAMBEAU_VECTOR float FLAMBEAU_LANES_OF(log_gamma, float)(float) noexcept;

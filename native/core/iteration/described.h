@@ -47,10 +47,19 @@ FLAMBEAU_INLINE bool visit_dtype_of(DType dtype, const Function& function) {
 
 /// The type whose loop serves elements of type Stored.
 template <class Kernel, class Stored>
-using LoopOf =
-    typename std::conditional_t<Kernel::ignores_sign && std::is_unsigned_v<Stored> &&
-                                    !std::is_same_v<Stored, bool>,
-                                std::make_signed<Stored>, std::type_identity<Stored>>::type;
+constexpr auto loop_of() {
+  if constexpr (Kernel::moves &&
+                (std::is_same_v<Stored, float16> || std::is_same_v<Stored, bfloat16>)) {
+    return std::type_identity<int16_t>();
+  } else if constexpr (Kernel::ignores_sign && std::is_unsigned_v<Stored> &&
+                       !std::is_same_v<Stored, bool>) {
+    return std::make_signed<Stored>();
+  } else {
+    return std::type_identity<Stored>();
+  }
+}
+template <class Kernel, class Stored>
+using LoopOf = typename decltype(loop_of<Kernel, Stored>())::type;
 
 /// A loop over elements, as its operator's table holds it.
 template <class Loops, class Kernel>

@@ -136,6 +136,7 @@ struct Pointwise {
   static constexpr DTypeSet dtypes = loops;
   static constexpr int cost = price;
   static constexpr bool ignores_sign = false;  ///< integers give the same bits, signed or not
+  static constexpr bool moves = false;         ///< elements as they are, of which halves are words
 };
 
 /// A reduction. Accumulators hold what the output is computed in.
@@ -144,7 +145,7 @@ struct Folded {
   using Parameters = P;
   using Output = O;
   static constexpr DTypeSet dtypes = loops;
-  static constexpr bool ignores_sign = false;
+  static constexpr bool ignores_sign = false, moves = false;
 };
 
 }  // namespace flambeau
