@@ -112,3 +112,41 @@ def test_long_permutations_are_as_good_as_chance() -> None:
 def test_places_of_a_triangle_are_as_many_as_it_has(row: int, count: int, diagonal: int) -> None:
     with pytest.raises(ValueError, match=f"triangle_places: {count} elements are not those of"):
         flambeau._C._internal.triangle_places(row, 4, diagonal, True, count)
+
+
+@pytest.mark.parametrize("dtype", ["float32", "float16", "float64", "complex64", "int64"])
+@pytest.mark.parametrize(
+    "shape", [(192, 256), (2048, 70), (64, 4096), (33, 9000), (100, 3), (4097, 40), (50, 40, 30)]
+)
+def test_columns_in_pieces(shape: tuple[int, ...], dtype: str) -> None:
+    """Rows are shared out to threads in pieces, of which nothing depends on their number."""
+    x = np.random.default_rng(0).integers(-4, 5, shape).astype(dtype)
+    before = flambeau.get_num_threads()
+    numbers = flambeau.from_numpy(np.random.default_rng(1).standard_normal(shape)).float()
+    try:
+        found = []
+        for threads in (1, 2, 3):
+            flambeau.set_num_threads(threads)
+            np.testing.assert_array_equal(flambeau.from_numpy(x).sum(0).numpy(), x.sum(0))
+            results = (numbers.sum(0), numbers.amax(0), numbers.argmax(0), numbers.logsumexp(0))
+            found.append([result.numpy() for result in results])
+    finally:
+        flambeau.set_num_threads(before)
+    for other in found[1:]:
+        for one, same in zip(found[0], other, strict=True):
+            np.testing.assert_array_equal(one, same)
+    np.testing.assert_array_equal(found[0][2], numbers.numpy().argmax(0))
+    exact = np.log(np.exp(numbers.double().numpy()).sum(0))
+    np.testing.assert_allclose(found[0][3], exact, rtol=1e-5)
+
+
+def test_logarithms_of_sums_of_columns_that_are_not_finite() -> None:
+    x = np.random.default_rng(2).standard_normal((9, 200)).astype("float32")
+    x[:, 0], x[3, 1], x[4, 2], x[5, 3] = -np.inf, np.inf, np.nan, -np.inf
+    x[:, 4] = 200
+    found = flambeau.from_numpy(x).logsumexp(0).numpy()
+    assert found[0] == -np.inf
+    assert found[1] == np.inf
+    assert np.isnan(found[2])
+    exact = np.log(np.exp(x[:, 3:].astype("float64")).sum(0))
+    np.testing.assert_allclose(found[3:], exact, rtol=1e-6)

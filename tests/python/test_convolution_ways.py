@@ -92,6 +92,11 @@ FEW_CHANNELS = (
     Shape(2, 16, 16, 9, 40, (3, 3), padding=(1, 1)),
     Shape(1, 24, 14, 6, 33, (3, 3), padding=(1, 1), dilation=(2, 1)),
     Shape(2, 32, 32, 5, 50, (3, 3), padding=(0, 1), groups=2),
+    # Zeros behind a row are those before the next one, or some of these.
+    Shape(2, 3, 5, 4, 17, (3, 4), padding=(1, 3)),
+    Shape(1, 4, 14, 3, 20, (2, 5), padding=(0, 2)),
+    Shape(2, 2, 16, 2, 19, (3, 3), padding=(2, 1), dilation=(2, 1)),
+    Shape(3, 2, 1, 1, 7, (1, 4), padding=(0, 3)),
 )
 # Of these a thread takes some outputs to all images.
 MANY_FILTERS = (

@@ -52,6 +52,8 @@
 REAL_FUNCTIONS(float)
 #ifdef cl_khr_fp64
 REAL_FUNCTIONS(double)
+OVERLOADED long math_word(float x) { return as_long((double)x); }
+OVERLOADED long math_word(double x) { return as_long(x); }
 #endif
 
 // A kernel cannot raise: an integer divided by zero gives 0.
@@ -93,7 +95,8 @@ REAL_FUNCTIONS(double)
   OVERLOADED type math_right_shift(type a, type b) {                                            \
     const long last = 8 * sizeof(type) - 1;                                                     \
     return b >= 0 && (long)b <= last ? a >> b : is_signed && a < 0 ? (type)-1 : 0;              \
-  }
+  }                                                                                             \
+  OVERLOADED long math_word(type x) { return (long)x; }
 INTEGER_FUNCTIONS(uchar, false)
 INTEGER_FUNCTIONS(char, true)
 INTEGER_FUNCTIONS(short, true)
@@ -112,3 +115,4 @@ OVERLOADED bool math_pow(bool a, bool b) { return a || !b; }
 OVERLOADED bool math_bitwise_not(bool x) { return !x; }
 OVERLOADED bool math_left_shift(bool a, bool b) { return a; }
 OVERLOADED bool math_right_shift(bool a, bool b) { return a && !b; }
+OVERLOADED long math_word(bool x) { return x; }
