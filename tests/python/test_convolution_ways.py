@@ -97,6 +97,8 @@ FEW_CHANNELS = (
     Shape(1, 4, 14, 3, 20, (2, 5), padding=(0, 2)),
     Shape(2, 2, 16, 2, 19, (3, 3), padding=(2, 1), dilation=(2, 1)),
     Shape(3, 2, 1, 1, 7, (1, 4), padding=(0, 3)),
+    Shape(2, 3, 5, 3, 4, (2, 1), padding=(1, 3)),
+    Shape(1, 2, 14, 4, 3, (1, 2), padding=(0, 9)),
 )
 # Of these a thread takes some outputs to all images.
 MANY_FILTERS = (

@@ -65,6 +65,8 @@ SHAPES = (
     Shape(3, 2, 40, (3, 7, 7), (1, 5, 2)),
     Shape(1, 16, 32, (4, 9, 8), (3, 3, 3), padding=(1, 1, 1)),
     Shape(2, 4, 4, (5, 6, 7), (3, 3, 3), padding=(1, 1, 1), groups=4),
+    Shape(2, 2, 5, (3, 4, 6), (3, 2, 1), padding=(1, 1, 3)),
+    Shape(1, 2, 14, (3, 2, 3), (2, 1, 2), padding=(0, 0, 5)),
     Shape(1, 2, 15, (1, 1, 1), (3, 3, 3), padding=(1, 1, 1)),
     Shape(1, 4, 6, (3, 4, 5), (1, 1, 1), stride=(2, 1, 2)),
     # Several volumes, of which one layer is left each.

@@ -1,3 +1,4 @@
+#include <algorithm>
 #include <vector>
 
 #include "core/tensor/views.h"
@@ -30,6 +31,12 @@ bool reads_in_place(const ConvGeometry& geometry, const Tensor& met) {
          (geometry.out_channels <= kFewOutputs || !is_square(geometry));
 }
 
+/// How many zeros behind a row are those before the next one, where rows are framed: these are no
+/// shorter than the rows of the result.
+int64_t shared_zeros(const ConvAxis& columns) {
+  return std::clamp<int64_t>(columns.padding, 0, (columns.kernel - 1) * columns.dilation);
+}
+
 /// Layers of volumes that several windows meet, among zeros: in place of the copy that each window
 /// would make of them. Zeros behind a row are those before the next one. Undefined where there are
 /// no zeros, or each window meets its own.
@@ -44,12 +51,14 @@ Tensor framed_layers(const ConvGeometry& geometry, const Tensor& met) {
     return {};
   const int64_t layers = (met.size(1) - 1) * step + (met.size(3) - 1) * apart + 1;
   if (apart <= 0 || layers > met.size(1) * met.size(3)) return {};
-  const int64_t height = rows.input + 2 * rows.padding, width = columns.input + columns.padding;
+  const int64_t shared = shared_zeros(columns);
+  const int64_t height = rows.input + 2 * rows.padding;
+  const int64_t width = columns.input + 2 * columns.padding - shared;
   const Shape sizes{met.size(0), met.size(2), layers, height, width};
   const Shape dense = contiguous_strides(sizes);
   const int64_t all = sizes[0] * dense[0];
-  const Tensor framed = empty(Shape{all + columns.padding}, met.dtype());
-  std::fill_n(framed.data<T>() + all, columns.padding, T(0));
+  const Tensor framed = empty(Shape{all + shared}, met.dtype());
+  std::fill_n(framed.data<T>() + all, shared, T(0));
   const PaddedPlanes planes{layers, rows.input, columns.input, rows.padding, columns.padding,
                             1,      1,          height,        width};
   const int64_t channels = met.size(2), size = layers * height * width;
@@ -69,7 +78,7 @@ template <class T>
 void convolve_in_place(ConvGeometry geometry, const Tensor& result, const Tensor& given,
                        const Tensor& weight, const Tensor& bias) {
   const Tensor framed = framed_layers<T>(geometry, given), &met = framed.defined() ? framed : given;
-  const int64_t shared = framed.defined() ? geometry.axes[1].padding : 0;
+  const int64_t shared = framed.defined() ? shared_zeros(geometry.axes[1]) : 0;
   for (size_t i = 0; framed.defined() && i < 2; ++i) {
     geometry.axes[i].input = met.size(static_cast<int64_t>(4 + i));
     geometry.axes[i].padding = 0;

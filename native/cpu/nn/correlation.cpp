@@ -151,11 +151,12 @@ int64_t halo_of(const std::vector<int64_t>& taps, int64_t stride) {
   return largest == taps.end() ? 0 : *largest / stride;
 }
 
-/// Rows of padded planes end where the zeros before the next one begin.
-void share_borders(PaddedPlanes& planes) {
+/// Rows of padded planes end where the zeros before the next one begin, but are no shorter than
+/// those of the result: what these are less by is the halo.
+void share_borders(PaddedPlanes& planes, int64_t halo) {
   if (planes.column_stride > 1) return;
   const int64_t right = planes.pitch - planes.left - planes.columns;
-  planes.shared = std::max<int64_t>(0, std::min(planes.left, right));
+  planes.shared = std::max<int64_t>(0, std::min({planes.left, right, halo}));
   planes.pitch -= planes.shared;
 }
 
@@ -184,7 +185,7 @@ Plan<T> make_plan(Correlation<T>&& given, const ConvKernels<T>& kernels) {
   // One row of tiles does not pay for copies of what it reads.
   plan.by_panels = plan.depth > 0 && !plan.by_lanes && !plan.by_wide &&
                    (std::is_same_v<T, bfloat16> || task.weights.outputs > kernels.panel_rows);
-  if (!plan.by_panels && !plan.by_lanes && !plan.in_place) share_borders(planes);
+  if (!plan.by_panels && !plan.by_lanes && !plan.in_place) share_borders(planes, halo_columns);
   plan.pitch = plan.by_panels || plan.by_lanes ? task.columns : planes.pitch;
   cut(plan, halo_rows, kernels.panel_lanes, has_layers);
   if (!plan.in_place) planes.height = plan.item_rows + halo_rows;
