@@ -139,6 +139,10 @@ def _enlarger(declared: Any, case: Any, elements: int) -> Callable[[Any, Any], A
     return enlarge
 
 
+def _nothing() -> None:
+    """A call that holds no memory."""
+
+
 def serve(framework: str, path: str, options: argparse.Namespace) -> None:
     """Answers each line of the input by one line: "next" prepares the case in the file and says how
     many seconds a call took, or why there is none; "time" says what a call takes now."""
@@ -147,11 +151,11 @@ def serve(framework: str, path: str, options: argparse.Namespace) -> None:
     module.set_num_threads(options.threads)
     answers = sys.stdout
     sys.stdout = sys.stderr  # what a call prints is no answer
-    call, count = (lambda: None), 1
+    call, count = _nothing, 1
     for line in sys.stdin:
         try:
             if line.strip() == "next":
-                del call  # and what it holds
+                call = _nothing  # what the last one holds is let go of
                 call = _prepared(module, pickle.loads(Path(path).read_bytes()), options)
                 call()  # the first one of a kind loads libraries
                 once = seconds_of(call, 1)
